@@ -74,6 +74,7 @@ audit: setup  ## all that the tests sample, property tests from random seeds, ev
 	$(BIN)/discreet check
 	DISCREET_AUDIT=1 $(BIN)/pytest -n auto --dist loadgroup
 	$(BIN)/python -m bench.curator soak=100000
+	$(BIN)/python -m tools.mutate --sample 10 noise privacy mechanisms stable query ledger session
 
 proofs: setup  ## list the proofs to read again; FILES=src/.../x.md records those that were read
 	$(BIN)/python -m tools.proofs $(FILES)

@@ -89,7 +89,7 @@ def diabetes() -> list[Any]:
     rows = []
     for epsilon, peer, least in ((10, "0.30", 0.30), (1, "0.04", 0.0), ("0.1", "-0.22", -0.25)):
         scores = [
-            LinearRegression(bounds=(-0.2, 0.2), target_bounds=(0, 350), budget=Approx(epsilon, "1e-5"))
+            LinearRegression(bounds=(-0.2, 0.2), target_bounds=(0, 350), budget=Approx(epsilon, "1e-5"), length=0.7)
             .fit(x[train], y[train])
             .score(x[test], y[test])
             for _ in range(50)

@@ -251,6 +251,39 @@ def growth() -> list[Row]:
                 alone / (many / few), 4.0)]  # fmt: skip
 
 
+def balance() -> list[Row]:
+    """Rounds chosen by themselves: the worst error of k questions on n rows beside independent noise, (1, 1e-6) in all.
+
+    The theorem's error falls like 1/√n and grows like √log k (docs/lectures/arbitrary-questions.md).
+    """
+    draw = np.random.default_rng(3)
+    domain = Domain({f"c{i}": whole(0, 1, nullable=False) for i in range(7)})
+    rho = largest_zcdp(Approx(1, "1e-6")).rho
+
+    def worst(people: int, k: int) -> float:
+        source = Rows(domain, (draw.random((people, 7)) < np.linspace(0.1, 0.6, 7)).astype(np.int64))
+        truth = source.marginals([tuple(range(7))])[0].ravel()
+        tables = draw.random((k, 128)) < 0.5
+        answers = mwem(source, [whole_domain(domain, table) for table in tables], rho=rho).answers
+        return float(np.abs(answers - tables @ truth).max()) / people
+
+    rows, errors = [], {}
+    for people, k in itertools.product((2_000, 16_000, 128_000), (64, 1024)):
+        error = errors[people, k] = float(np.mean([worst(people, k) for _ in range(3)]))
+        alone = math.sqrt(k / (2 * float(rho)) * 2 * math.log(k)) / people
+        target = 1.0 if k > 64 else 0.4  # with fewer questions than kinds of people nothing is to be gained
+        task = f"MWEM: worst error of {k:,} questions, {people:,} rows"
+        rows.append(Row(task, f"{error:.4f}", "independent", f"{alone:.4f}", alone / error, target))
+    slope = math.log(errors[2_000, 1024] / errors[128_000, 1024]) / math.log(64)
+    grows = errors[16_000, 1024] / errors[16_000, 64]
+    theory = math.sqrt(math.log(1024) / math.log(64))
+    rows.append(Row("MWEM: error falls like n^-x, x =", f"{slope:.2f}", "theorem", "0.50", slope / 0.5, 1.0))
+    rows.append(
+        Row("MWEM: from 64 to 1,024 questions", f"x {grows:.2f}", "theorem", f"x {theory:.2f}", theory / grows, 0.5)
+    )
+    return rows
+
+
 def prices() -> list[Row]:
     """A choice by scores that move both ways: ours passes the check, the price of a monotone one is refuted."""
     ours = choice_for(Fraction(1, 8), 1)
@@ -289,7 +322,7 @@ def skewed(count: int = 20_000) -> list[Row]:
 
 def main() -> None:
     """All figures."""
-    rows = [*prices(), *skewed(), *growth(), *stream(), *on_trips()]
+    rows = [*prices(), *skewed(), *growth(), *balance(), *stream(), *on_trips()]
     if (DATA / "adult.csv").exists():
         source, _, cliques = adult()
         print(f"a junction tree of 32 marginals: {8 * tree_cells(source.domain.sizes, cliques[:32]) / 1e9:,.0f} GB")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from tests.helpers.postgres import Postgres
     from tests.helpers.spark import Cluster
 
+# Without bytecode every worker, and every process that a test starts, compiles all sources again: twice the time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for graphics cards run in their compiler's interpreter
 # How long an example takes is the machine's affair. `make test` says the same on every run; `make audit` looks further.
 settings.register_profile("discreet", deadline=None, derandomize=not AUDIT)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import promises
+from tools import promises, sampled_tests
 from tools.claims import CARRIED, CLAIMS, Claim
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,6 +55,12 @@ def test_a_claim_has_its_proof_and_its_test(claim: Claim) -> None:
     assert (ROOT / file).exists(), f"{claim.about}: no file {file}"
     functions = {node.name for node in ast.parse((ROOT / file).read_text()).body if isinstance(node, ast.FunctionDef)}
     assert name in functions, f"{claim.about}: no test {name} in {file}"
+
+
+def test_what_is_claimed_is_tried_whole_in_make_test() -> None:
+    sampled = sampled_tests.listed()
+    left = sorted({claim.test for claim in CLAIMS if claim.test in sampled})
+    assert not left, f"make test samples {left}: name a test that it runs whole"
 
 
 @pytest.mark.parametrize("field", ["about", "neighbours", "unit", "over"])

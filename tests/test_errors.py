@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -93,6 +94,32 @@ def test_errors_keep_their_fields() -> None:
     assert EngineUnreachable("the server").what == "the server"
     assert MissingExtra("plots", extra="plot").extra == "plot"
     assert EngineFailed().again is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "hint"),
+    [
+        (f"epsilon {0.1 * 3}", 'write "0.3"'),
+        (f"epsilon 1, delta {1.1 * 3}", 'write "3.3"'),
+        ("epsilon 3/10", "ask for less"),
+        (f"epsilon {0.1 + 0.7}", "ask for less"),  # just below 0.8: what is meant is more
+        (f"epsilon {2**0.5}", "ask for less"),
+    ],
+)
+def test_who_computes_with_floats_is_told(asked: str, hint: str) -> None:
+    assert hint in str(OverBudget(asked=asked, left="epsilon 3/10"))
+    assert "owner" in str(OverBudget(asked=asked, left="epsilon 0"))
+
+
+def test_a_missing_part_is_named_by_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by the folder of a clone: a wheel has none."""
+    assert str(MissingExtra("x", extra="frames")).endswith('pip install "pandas>=2.2" "polars>=1.20"')
+
+    def nothing(_: str) -> list[str]:
+        raise metadata.PackageNotFoundError
+
+    monkeypatch.setattr(metadata, "requires", nothing)
+    assert str(MissingExtra("x", extra="frames")).endswith('pip install "discreet[frames]"')
 
 
 def test_what_happens_after_the_payment_has_one_text() -> None:

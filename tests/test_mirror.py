@@ -14,6 +14,7 @@ ABOUT_THE_PROJECT = {
     "docs",
     "layers",
     "mirror",
+    "mutate",
     "package",
     "proofs",
     "servers",

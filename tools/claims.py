@@ -19,6 +19,7 @@ ANY = "as its parameters say"
 ONE = "one release"
 STRATEGIES = "every adaptive strategy"
 NO_COPIES = "copies and forks are refused"
+LEARNED = "add/remove, where both have a row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +55,14 @@ CLAIMS = (
             "mechanisms.selection.exponential.Exponential", "mechanisms.selection.permute_and_flip.PermuteAndFlip",
             "mechanisms.selection.noisy_max.NoisyMax", "mechanisms.selection.shared.Selection",
         ),
-        "any, within the sensitivity of a score", "the caller's", ONE, "mechanisms/selection/exponential.md",
+        "any, within the sensitivity of a score; add/remove with monotone=True", "the caller's", ONE,
+        "mechanisms/selection/exponential.md",
         "tests/contracts/test_mechanisms.py::test_no_price_is_refuted_by_neighbours",
     ),
     Claim(
-        "the k best", ("mechanisms.selection.top_k.TopK",), "any, within the sensitivity of a score", "the caller's",
-        ONE, "mechanisms/selection/top_k.md",
+        "the k best", ("mechanisms.selection.top_k.TopK",),
+        "any, within the sensitivity of a score; add/remove with monotone=True", "the caller's", ONE,
+        "mechanisms/selection/top_k.md",
         "tests/contracts/test_mechanisms.py::test_no_price_is_refuted_by_neighbours",
     ),
     Claim(
@@ -73,9 +76,16 @@ CLAIMS = (
     ),
     Claim(
         "above threshold", ("mechanisms.selection.above_threshold.AboveThreshold",),
-        "any, within the sensitivity of an answer", "the caller's", f"a run, {STRATEGIES}; {NO_COPIES}",
+        "any, within the sensitivity of an answer; add/remove with monotone=True", "the caller's",
+        f"a run, {STRATEGIES}; {NO_COPIES}",
         "mechanisms/selection/above_threshold.md",
         "tests/checking/exact/test_interactive_own.py::test_a_sparse_vector_keeps_its_price_over_every_strategy",
+    ),
+    Claim(
+        "what a query chooses in its own charge", ("query.choose.clips.Ascent", "query.choose.choosing.Choosing"),
+        "the session's", "the table's unit", "one release: the choices and the answer; a failure draws nothing twice",
+        "query/choose/choosing.md",
+        "tests/query/choose/test_clips.py::test_no_pair_of_small_tables_refutes_the_price",
     ),
     Claim(
         "propose, test, release", ("mechanisms.selection.propose_test_release.ProposeTestRelease",),
@@ -132,12 +142,13 @@ CLAIMS = (
             "stable.core.release.Prepared", "stable.core.release.Then",
         ),
         "as its input metric says", "a row, or a unit with all its rows", "one release, at every distance",
-        "stable/core/release.py", "tests/checking/exact/test_self_check.py::test_no_alarm_on_what_the_command_checks",
+        "stable/core/release.py",
+        "tests/stable/core/test_release.py::test_noise_behind_a_map_keeps_its_price_on_all_small_data",
     ),
     Claim(
         "one after the other", ("stable.composing.Sequential",), "as its input metric says",
         "a row, or a unit with all its rows", "a list that is fixed in advance", "stable/composing.py",
-        "tests/stable/test_composing.py::test_one_after_the_other_adds_up",
+        "tests/stable/test_composing.py::test_the_price_of_a_sequence_is_enough",
     ),
     Claim(
         "side by side on parts", ("stable.composing.Parallel",), "as its input metric says; a change may touch two",
@@ -154,7 +165,8 @@ CLAIMS = (
     ),
     Claim(
         "an odometer", ("privacy.budgets.odometers.Odometer", "privacy.budgets.odometers.PureOdometer"),
-        "one relation for all charges", "that of the charges", f"a sequence, {STRATEGIES}, wherever it is stopped",
+        "one relation for all charges", "that of the charges",
+        f"a sequence, {STRATEGIES}, wherever it is stopped; {NO_COPIES}",
         "privacy/budgets/odometers.py",
         "tests/checking/exact/test_interactive_own.py::test_an_odometer_holds_wherever_the_adversary_stops",
     ),
@@ -205,14 +217,14 @@ CLAIMS = (
         "leaders over time", ("continual.alarms.Leaders", "continual.alarms.Leading"),
         "a move of one unit by sensitivity in all", "a unit over the whole stream",
         f"the whole stream, {STRATEGIES}; {NO_COPIES}", "continual/release.md",
-        "tests/continual/test_alarms.py::test_the_price_of_leaders_adds_up",
+        "tests/continual/test_alarms.py::test_no_sequence_of_leaders_tells_more_than_was_paid",
     ),
     Claim(
         "dashboards", ("continual.table_streams.TablePlan", "session.board.Board", "session.board.BoardPreview"),
         "add/remove or change-one, as the session says", "a unit over the whole horizon",
         "the whole horizon, with other questions in between; a crash and a restored state; copies are refused",
         "continual/by_day.md",
-        "tests/continual/test_table_streams.py::test_a_person_who_is_changed_moves_no_more_than_is_priced",
+        "tests/continual/test_table_streams.py::test_no_two_lives_of_a_person_are_farther_apart_than_is_priced",
     ),
     # --- queries ------------------------------------------------------------------------------------------------------
     Claim(
@@ -265,8 +277,8 @@ CLAIMS = (
         "multiplicative weights, online", ("synthetic.pmw.Stream",), "add/remove", "a unit, as its source says",
         f"the whole stream, {STRATEGIES}; copies share one filter, forks are refused; what was charged so far is no "
         "odometer",
-        "synthetic/pmw.md", "tests/synthetic/test_pmw.py::"
-        "test_the_whole_stream_costs_what_was_given_and_answers_are_as_good_as_they_say",
+        "synthetic/pmw.md",
+        "tests/synthetic/test_pmw.py::test_no_sequence_of_questions_and_replies_costs_more_than_was_given",
     ),
     Claim(
         "what synthetic data spend",
@@ -280,9 +292,13 @@ CLAIMS = (
         "tests/synthetic/test_spending.py::test_a_choice_keeps_its_price_and_the_price_of_a_monotone_one_is_refuted",
     ),
     Claim(
-        "statistical queries", ("learning.oracle.Oracle",), "add/remove", "a row",
-        f"all answers, {STRATEGIES}; {NO_COPIES}", "learning/sums.md",
-        "tests/learning/test_oracle.py::test_a_budget_is_there_once",
+        "statistical queries",
+        (
+            "learning.oracle.Oracle", "learning.oracle_noise.OracleNoise", "learning.oracle_noise.GaussianNoise",
+            "learning.oracle_noise.LaplaceNoise",
+        ),
+        LEARNED, "a row", f"all answers, {STRATEGIES}; {NO_COPIES}", "learning/oracle_noise.md",
+        "tests/learning/test_oracle.py::test_no_sequence_of_questions_costs_more_than_was_given",
     ),
     Claim(
         "estimators",
@@ -294,22 +310,25 @@ CLAIMS = (
             "learning.models.pca.PCA", "learning.preprocessing.scaling.StandardScaler",
             "learning.preprocessing.scaling.QuantileBinner",
         ),
-        "add/remove", "a row", "one fit, all its sums", "learning/sums.md",
+        LEARNED, "a row", "one fit, all its sums", "learning/sums.md",
         "tests/learning/test_sums.py::test_no_row_moves_the_sums_further_than_stated",
     ),
     Claim(
-        "trees of histograms", ("learning.models.histogram_tree.HistogramTree",), "add/remove", "a row", "one fit",
+        "trees of histograms", ("learning.models.histogram_tree.HistogramTree",), LEARNED, "a row", "one fit",
         "learning/models/histogram_tree.md",
-        "tests/learning/test_sums.py::test_no_row_moves_the_sums_further_than_stated",
+        "tests/learning/models/test_histogram_tree.py::"
+        "test_a_row_moves_all_histograms_of_a_level_by_no_more_than_is_priced",
     ),
     Claim(
         "the best of many runs", ("learning.tuning.Tuned",), "that of the runs", "that of the runs",
         "a random number of runs, the best of which is shown", "learning/tuning.md",
-        "tests/learning/test_tuning.py::test_the_price_is_that_of_another_accountant",
+        "tests/learning/test_tuning.py::test_the_best_of_all_runs_keeps_the_price_and_that_of_one_run_is_refuted",
     ),
     Claim(
         "private training", ("learning.torch_training.train.Plan", "learning.torch_training.train.PrivateTraining"),
-        "add/remove", "a row", "all steps of a run, saved and resumed; a run is handed over once, forks are refused",
+        LEARNED, "a row",
+        "all steps of a run, saved and resumed once: a process refuses a second time, two processes do not know of "
+        "each other; forks are refused",
         "learning/torch_training/integers.md",
         "tests/learning/torch_training/test_train.py::test_noise_is_what_was_paid_for",
     ),
@@ -340,7 +359,7 @@ CARRIED = {
         "privacy.promises.receipt.Receipt",
     ),
     "a part of an accountant, which its workload states": (
-        "privacy.budgets.currency.Currency", "privacy.pld.continuous.LaplacePair",
+        "privacy.attacker.loss.LaplaceLoss", "privacy.budgets.currency.Currency", "privacy.pld.continuous.LaplacePair",
         "privacy.pld.continuous.BoundedRangePair", "privacy.pld.continuous.WideDiscreteLaplacePair",
     ),
     "an entry of a ledger, or a sum of entries: what was charged, by the rule of its filter": (

@@ -11,7 +11,7 @@ import numpy as np
 
 import discreet as dp
 from discreet.privacy.accountants.conversions import largest_zcdp
-from discreet.privacy.accountants.tradeoff import false_negatives_down
+from discreet.privacy.accountants.tradeoff import bends, false_negatives_down
 
 PLACE = Path(__file__).parent / "pictures"
 COUNTS = [120, 85, 60, 42, 30, 18, 9, 3, 1, 0]
@@ -88,7 +88,7 @@ def choices(plt: Any) -> None:
 
 def tradeoff(plt: Any) -> None:
     """The least rate of misses at each rate of false alarms."""
-    alphas = [i / 50 for i in range(51)]
+    grid = [0.0, *(10 ** (-i / 8) for i in range(40)), *(i / 50 for i in range(1, 51))]  # closer where μ = 1 is steep
     figure, axis = plt.subplots(figsize=(3.6, 3.4))
     axis.plot([0, 1], [1, 0], color="#999999", label="ε = 0: nothing to see")
     for promise, name, colour in (
@@ -97,6 +97,8 @@ def tradeoff(plt: Any) -> None:
         (dp.Pure(3), "ε = 3", "#d9a441"),
         (dp.Approx(1, "0.1"), "ε = 1, δ = 1/10", "#6b8f71"),
     ):
+        corners = () if isinstance(promise, dp.GDP) else bends(promise)
+        alphas = sorted({*grid, *map(float, corners)})
         axis.plot(alphas, [float(false_negatives_down(promise, a)) for a in alphas], color=colour, label=name)
     axis.set_xlabel("false alarms")
     axis.set_ylabel("misses, at least")

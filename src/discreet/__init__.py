@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     )
     from discreet.privacy.accountants.compose import compose
     from discreet.privacy.attacker import plots
+    from discreet.privacy.attacker.loss import privacy_loss
     from discreet.privacy.budgets.calibrate import budget_for, calibrate
     from discreet.privacy.budgets.filters import Filter, Rule
     from discreet.privacy.budgets.odometers import Odometer, PureOdometer
@@ -136,6 +137,7 @@ __all__ = [
     "optimal_keys",
     "permute_and_flip",
     "plots",
+    "privacy_loss",
     "propose_test_release",
     "quantile",
     "randomized_response",
@@ -170,6 +172,7 @@ _NAMES = {
         "optimal_keys", "permute_and_flip", "propose_test_release", "randomized_response", "threshold_keys", "top_k",
     ),
     "discreet.privacy.accountants.compose": ("compose",),
+    "discreet.privacy.attacker.loss": ("privacy_loss",),
     "discreet.privacy.budgets.calibrate": ("budget_for", "calibrate"),
     "discreet.privacy.budgets.filters": ("Filter", "Rule"),
     "discreet.privacy.budgets.odometers": ("Odometer", "PureOdometer"),

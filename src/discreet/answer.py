@@ -6,9 +6,11 @@ Promise: an answer is a value, not a plan: reading it twice draws nothing and co
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from reprlib import Repr
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,6 +23,50 @@ from discreet.privacy.promises.receipt import Receipt
 
 CONFIDENCE = Fraction(95, 100)
 _SHOWN = 6
+_LONG = 240
+_BRIEF = Repr()
+_BRIEF.maxtuple = _BRIEF.maxlist = _BRIEF.maxdict = _BRIEF.maxset = 12
+_BRIEF.maxstring = _BRIEF.maxlong = 80
+_BRIEF.maxother = 200
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class GivenValue(str):
+    """A note on a value that was released first and stands in the query as a constant: ``name``, ``value``, ``error``.
+
+    ``error`` is its own error bar (95 %), which those of the answer do not hold: they are about the query with this
+    value in it. None where it has none.
+
+    >>> GivenValue("mean_cost", 1.5, 0.25, "epsilon 1/5").split("; ")[0]
+    'released first, for epsilon 1/5: mean_cost = 1.5 ± 0.25'
+    """
+
+    __slots__ = ("error", "name", "value")
+    name: str
+    value: Any
+    error: float | None
+
+    def __new__(cls, name: str, value: Any, error: float | None, cost: str) -> GivenValue:
+        """The note, with its fields."""
+        shown = "NULL" if value is None else significant(value, 6) if isinstance(value, float) else str(value)
+        bar = "" if error is None else f" ± {significant(error, 3)}"
+        note = super().__new__(
+            cls,
+            f"released first, for {cost}: {name} = {shown}{bar}; "
+            f"± in the answer is about the query with {shown}, not with the exact {name}",
+        )
+        note.name, note.value, note.error = name, value, error
+        return note
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _given_again, (str(self), self.name, self.value, self.error)
+
+
+def _given_again(text: str, name: str, value: Any, error: float | None) -> GivenValue:
+    """A stored note."""
+    note = str.__new__(GivenValue, text)
+    note.name, note.value, note.error = name, value, error
+    return note
 
 
 class Accuracy(Protocol):
@@ -112,6 +158,30 @@ def how_many(number: int, things: str) -> str:
     ('1 row', '2,500 groups')
     """
     return f"{number:,} {things.removesuffix('s') if number == 1 else things}"
+
+
+def brief(thing: Any) -> str:
+    """A dataclass as text for a terminal: long lists, arrays and objects inside are shortened.
+
+    >>> @dataclass
+    ... class Keys:
+    ...     keys: list[int]
+    ...     __repr__ = brief
+    >>> Keys(list(range(5000)))
+    Keys(keys=[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ...])
+    """
+    texts = {one.name: " ".join(_BRIEF.repr(getattr(thing, one.name)).split()) for one in fields(thing) if one.repr}
+    parts = (f"{name}={text if len(text) <= _LONG else f'{text[:_LONG]}...'}" for name, text in texts.items())
+    return f"{type(thing).__name__}({', '.join(parts)})"
+
+
+def visible(text: str) -> str:
+    """A text that cannot steer a terminal: control characters, and marks that turn the direction, are replaced.
+
+    >>> visible(f"{chr(27)}[2Jcleared") == f"{chr(0xFFFD)}[2Jcleared"
+    True
+    """
+    return _CONTROL.sub("\ufffd", text)
 
 
 def confidence_level(confidence: Number) -> Fraction:

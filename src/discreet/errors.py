@@ -174,6 +174,15 @@ class NoLaw(DiscreetError):
     """A mechanism whose output law is not written down cannot be checked exactly; audit it by samples."""
 
 
+def _exact_hint(asked: object) -> str | None:
+    """For who computed an amount in floats: what they meant, if it is a short decimal just below."""
+    for written in re.findall(r"\d+\.\d{15,}", str(asked)):
+        meant = f"{float(written):.12g}"
+        if len(meant) < 10 and float(meant) < float(written):
+            return f'floats such as 0.1 * 3 are not exact: write "{meant}"'
+    return None
+
+
 class OverBudget(DiscreetError):
     """The budget does not cover the cost. Raised before anything is drawn or spent.
 
@@ -181,13 +190,21 @@ class OverBudget(DiscreetError):
     Traceback (most recent call last):
         ...
     discreet.errors.OverBudget: asked for epsilon 1/2, and epsilon 1/10 is left; ask for less, or accept more error
+    >>> raise OverBudget(asked=f"epsilon {0.1 * 3}", left="epsilon 3/10")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.OverBudget: asked for ...; floats such as 0.1 * 3 are not exact: write "0.3"
     """
 
     def __init__(self, *, asked: object, left: object) -> None:
         self.asked = asked
         self.left = left
         spent = not re.search("[1-9]", str(left).partition(", delta")[0])
-        hint = "only its owner can raise the budget" if spent else "ask for less, or accept more error"
+        hint = (
+            "only its owner can raise the budget"
+            if spent
+            else _exact_hint(asked) or "ask for less, or accept more error"
+        )
         super().__init__(f"asked for {asked}, and {left} is left; {hint}")
 
 
@@ -267,15 +284,28 @@ class BeyondRange(DiscreetError):
     """A draw left the 64-bit range. Its probability is below 2^-300: suspect the source of bits."""
 
 
+def _packages_of(extra: str) -> list[str]:
+    """What an extra installs, as the installed package says it: the same for a wheel and for a clone."""
+    from importlib import metadata  # slow to import, and seldom needed
+
+    try:
+        needed = metadata.requires("discreet") or []
+    except metadata.PackageNotFoundError:
+        return []
+    parts = (one.partition(";") for one in needed)
+    return [name.strip() for name, _, marker in parts if re.search(f"extra == ['\"]{extra}['\"]", marker)]
+
+
 class MissingExtra(DiscreetError, ImportError):
     """An optional part is not installed.
 
     >>> raise MissingExtra("plots", extra="plot")
     Traceback (most recent call last):
         ...
-    discreet.errors.MissingExtra: plots: an optional part is missing; in the folder of a clone, pip install '.[plot]'
+    discreet.errors.MissingExtra: plots: an optional part is missing (extra "plot"); pip install "matplotlib>=3.9"
     """
 
     def __init__(self, what: str, *, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{what}: an optional part is missing; in the folder of a clone, pip install '.[{extra}]'")
+        packages = " ".join(f'"{one}"' for one in _packages_of(extra)) or f'"discreet[{extra}]"'
+        super().__init__(f'{what}: an optional part is missing (extra "{extra}"); pip install {packages}')

@@ -14,6 +14,7 @@ from discreet.curator.service.opening import open_curator
 from discreet.query.plan.schema import Stored, StoredKind
 from tests.helpers.commands import run
 from tests.helpers.curator.land import CANARY
+from tests.helpers.postgres_engine import execute
 
 
 def test_init_writes_a_file_that_serves_and_holds_nothing_of_the_data(visits: Path, tmp_path: Path) -> None:
@@ -41,6 +42,20 @@ def test_init_has_a_line_for_times(tmp_path: Path) -> None:
     assert '# columns.arrived = {bounds = ["2025-01-01", "2025-12-31"]}    # times' in text
     (tmp_path / "c.toml").write_text(text.replace("# columns.arrived", "columns.arrived"))
     open_curator(read_config(tmp_path / "c.toml"), create=True).close()
+
+
+def test_init_takes_tables_of_postgresql(tmp_path: Path, fresh_database: str) -> None:
+    """It took the address for the name of a file."""
+    execute(fresh_database, "CREATE TABLE visits (patient_id int, cost numeric(10, 2), clinic text)")
+    source, out = f"{fresh_database}::public.visits", tmp_path / "curator.toml"
+    done = run("init", source, "--output", out, "--dataset", "clinic")
+    assert done.exit_code == 0, done.output
+    table = read_config(out).datasets["clinic"].tables.tables["visits"]
+    assert (table.source, table.unit) == (source, "patient_id")
+    assert "# columns.cost = {bounds = [0, 100]}" in out.read_text()
+    for files in (["s3://bucket/t.parquet"], [source, "x.parquet"], [source, f"{fresh_database}::other.visits"]):
+        assert run("init", *files, "--output", tmp_path / "other.toml").exit_code == 1
+    assert not (tmp_path / "other.toml").exists()
 
 
 def test_names_in_a_file_cannot_write_lines_of_the_configuration(tmp_path: Path) -> None:

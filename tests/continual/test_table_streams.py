@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -62,10 +63,12 @@ def prices(plan: TablePlan, one: list[Any], other: list[Any]) -> Fraction:
     return total
 
 
-def plan_of(budget: Pure | ZCDP, caps: dict[str, Any], days: int | None, relation: Neighbours) -> TablePlan:
+def plan_of(
+    budget: Pure | ZCDP, caps: dict[str, Any], days: int | None, relation: Neighbours, horizon: int = HORIZON
+) -> TablePlan:
     s = session(OTHERS, caps=caps)
     prepared = s.ask(by_day(s.sql(SQL).plan, "day", s.schemas).on(day(0))).prepared
-    return plan_table(prepared, budget, relation, horizon=HORIZON, days=days)
+    return plan_table(prepared, budget, relation, horizon=horizon, days=days)
 
 
 @pytest.mark.parametrize("budget", [Pure(1), ZCDP("1/2")], ids=str)
@@ -98,6 +101,25 @@ def test_a_person_who_is_changed_moves_no_more_than_is_priced(budget: Pure | ZCD
     new = [(99, i, "South", 0) for i in range(3, HORIZON) for _ in range(4)]
     one, other = (measured(OTHERS + rows, plan, CAPS[0]) for rows in (old, new))
     assert most / 40 < prices(plan, one, other) <= most
+
+
+ON_A_DAY: list[list[tuple[str, int]]] = [[("North", 100)] * 4, [("South", 0)] * 4, []]
+"""What a person may do on one day; three rows count."""
+LIVES = [[(99, i, *visit) for i, visits in enumerate(days) for visit in visits] for days in product(ON_A_DAY, repeat=2)]
+
+
+@pytest.mark.parametrize(("budget", "days"), [(Pure(1), None), (ZCDP("1/2"), 1)], ids=str)
+def test_no_two_lives_of_a_person_are_farther_apart_than_is_priced(budget: Pure | ZCDP, days: int | None) -> None:
+    """All that a person may do on two days, against all else: every pair. The twin is priced for who comes or goes."""
+    most = budget.epsilon if isinstance(budget, Pure) else budget.rho
+    plan = plan_of(budget, CAPS[0], days, Neighbours.CHANGE_ONE, horizon=2)
+    lives = [measured(OTHERS[:3] + rows, plan, CAPS[0]) for rows in LIVES]
+    worst = max(prices(plan, one, other) for one, other in combinations(lives, 2))
+    if days is None:
+        twin = plan_of(budget, CAPS[0], days, Neighbours.ADD_REMOVE, horizon=2)
+        assert worst == most < prices(twin, *(measured(OTHERS[:3] + LIVES[i], twin, CAPS[0]) for i in (1, 3)))
+    else:
+        assert most / 4 < worst <= most
 
 
 @pytest.mark.parametrize("caps", CAPS, ids=str)

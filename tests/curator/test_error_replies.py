@@ -112,3 +112,15 @@ def test_whatever_comes_back_is_an_error_of_the_tree_with_all_its_attributes(bod
     error = rebuilt(body)
     assert type(error) in ERROR_REPLIES
     assert all(getattr(error, name) is None for name in ERROR_REPLIES[type(error)].fields if name != "kind")
+
+
+def test_a_server_cannot_steer_a_terminal_by_its_errors() -> None:
+    """Escapes stood in the message, and any value in the fields."""
+    sent = {"kind": "BadParameter\x1b", "message": "\x1b[2J\u202egone\nline", "fields": {"name": [7], "must": "\x9b1m"}}
+    assert str(rebuilt({"error": sent})) == "\ufffd[2J\ufffdgone\nline"
+    error = rebuilt({"error": sent | {"kind": "BadParameter"}})
+    assert (error.name, error.must) == (None, "\ufffd1m")  # type: ignore[attr-defined]
+    assert len(str(rebuilt({"error": {"message": "x" * 1_000_000}}))) == 10_000
+    amount = {"kind": "Pure", "epsilon": "1e999999999"}
+    over = rebuilt({"error": {"kind": "OverBudget", "message": "m", "fields": {"asked": amount}}})
+    assert over.asked is None  # type: ignore[attr-defined]

@@ -408,6 +408,15 @@ def test_what_is_saved_is_genuine(
         until(file.exists, what=f"saved: {file.name}")
         assert file.read_text() == said[what]
         check(file.read_text(), key)
+        browser.click("main details:has(#paper) summary")
+        browser.find("#paper").send_keys(str(file))
+        says(browser, "#verdict", "Genuine.")
+        browser.click("main details:has(#paper) summary")
+    browser.click(".csv")
+    file = tmp_path / f"answer-{said['number']}.csv-metadata.json"
+    until(file.exists, what="saved: what the CSV file is about")
+    assert json.loads(file.read_text())["spent"] == said["answer"]["cost"]
+    assert file.with_name(f"answer-{said['number']}.csv").exists()
     browser.click("#notebook")
     file = tmp_path / f"answer-{said['number']}.ipynb"
     until(file.exists, what="saved: the notebook")

@@ -73,3 +73,44 @@ def test_anything_else_is_refused() -> None:
     for text in wrong:
         with pytest.raises(BadData, match="no model"):
             from_json(text)
+
+
+def changed(place: int, path: list[Any], value: Any) -> str:
+    """The text of a model in which one thing is another."""
+    body = json.loads(to_json(models()[place]))
+    at = body
+    for step in path[:-1]:
+        at = at[step]
+    at[path[-1]] = value
+    return json.dumps(body)
+
+
+FALSE: list[tuple[int, list[Any], Any]] = [
+    (0, ["bounds", 0, 0], "1e999999999"),  # did not end
+    (0, ["target_bounds", 1], "1e999999999"),
+    (1, ["columns", 0, "high"], "1e999999999"),
+    (1, ["columns", 0, "edges", 0], "1e999999999"),
+    (0, ["released", 0, 0], float("nan")),
+    (0, ["sigma"], float("inf")),
+    (0, ["sigma"], 0),
+    (0, ["released"], [[1.0, 2.0], [3.0, 4.0]]),
+    (1, ["released", 3], float("nan")),
+    (1, ["released"], [1.0, 2.0, 3.0]),  # was read, and failed in predict
+    (1, ["released"], list(range(15))),
+    (2, ["nodes", 0, "counts", 0], [[1.0, 2.0]]),
+    (2, ["nodes", 0, "counts"], []),
+    (2, ["nodes", 0, "first"], [True]),
+    (2, ["nodes", 0, "first", 0], 1),
+    (2, ["nodes", 0, "column"], 5),
+    (2, ["nodes", 0, "children"], [0, 1]),
+    (2, ["nodes", 0, "children"], [1, 1000]),
+    (2, ["nodes", -1, "weight"], float("nan")),
+    (2, ["nodes"], []),
+]
+
+
+@pytest.mark.parametrize(("place", "path", "value"), FALSE)
+def test_a_model_that_could_not_predict_is_refused(place: int, path: list[Any], value: Any) -> None:
+    assert from_json(changed(place, ["discreet_model"], 1)) is not None  # without the change it is read
+    with pytest.raises(BadData, match="no model"):
+        from_json(changed(place, path, value))

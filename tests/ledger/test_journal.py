@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,14 +27,29 @@ from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
 
 def test_a_fork_must_open_the_ledger_itself(lite: Place) -> None:
     with prepared(lite) as ledger:
+        charge = ask(ledger, "before")
+        answered(ledger, "answered")
+        uses: list[Callable[[], object]] = [
+            lambda: ask(ledger, "k"),
+            lambda: ledger.charge_of("ann", "answered"),
+            lambda: ledger.store_answer(charge, b"1"),
+            ledger.entries,
+            ledger.unanswered,
+            lambda: ledger.has(ledger.head),
+            lambda: ledger.prune_answers(before="2999-01-01"),
+            lambda: ledger.owner.add_analyst("eve"),
+        ]
         child = os.fork()
         if child == 0:
-            try:
-                ask(ledger, "k")
-            except LedgerUnavailable:
-                os._exit(0)
-            os._exit(1)
+            for use in uses:
+                try:
+                    use()
+                except LedgerUnavailable:
+                    continue
+                os._exit(1)
+            os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
+        ledger.store_answer(charge, b"1")
 
 
 def test_a_look_at_once_sees_all_or_says_that_it_does_not(lite: Place) -> None:

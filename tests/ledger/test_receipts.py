@@ -13,7 +13,7 @@ from discreet.errors import (
 )
 from discreet.ledger import verify_card, verify_receipt
 from discreet.ledger.entries import canonical, digest
-from discreet.ledger.receipts import is_genuine, write_receipt
+from discreet.ledger.receipts import is_genuine, paper_price, verify_paper, write_receipt
 from discreet.ledger.signing import make_key, open_key
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises import events
@@ -44,6 +44,12 @@ def test_receipts_and_cards_can_be_checked_offline(place: Place) -> None:
             verify_card(charge.card, ledger.public_key, b"43")
         with pytest.raises(BadSignature):
             verify_receipt(charge.card, ledger.public_key)
+        for kind, text in (("receipt", charge.proof), ("card", charge.card)):
+            says = verify_paper(text, [make_key(Path(place.key).with_name(f"older {kind}")).public, ledger.public_key])
+            assert (says["kind"], says["number"], says["hash"]) == (kind, charge.sequence, charge.entry.hash)
+            assert paper_price(says).startswith("1/800" if kind == "receipt" else "rho 1/800")
+            with pytest.raises(BadSignature, match="another key"):
+                verify_paper(text, [])
         another = make_key(Path(place.key).with_name("another")).public
         for text, check in ((charge.proof, verify_receipt), (charge.card, verify_card)):
             for changed, key in ((text.replace("ann", "eve"), ledger.public_key), (text, another)):

@@ -291,3 +291,14 @@ def test_bad_parameters(given: dict[str, Any]) -> None:
         gaussian_shares(**{"rho": 1, "clients": 10, **given})
     with pytest.raises(BadParameter):
         laplace_shares(epsilon=0, clients=3)
+
+
+@pytest.mark.parametrize("ones", [10, 63, 64, 65, 130, 200])
+def test_a_draw_has_no_end(ones: int) -> None:
+    """Bit by bit, far into the tail: a table that ended would give its last number for all that lies beyond."""
+    r, scale, more = Fraction(1, 3), Fraction(2), 64
+    low, high = _thresholds(r, scale, ones + more)
+    place = ((1 << ones) - 1) << more
+    expected = next(j for j, end in enumerate(low) if place < end)
+    assert all(end <= place for end in high[:expected])
+    assert negative_binomial(r, scale, Prefix((1 << ones) - 1, ones, 0)) == expected

@@ -10,6 +10,7 @@ from mpmath import mp, mpf
 from discreet.errors import BadParameter
 from discreet.noise.floored_normal import HalfGaussianLaw, _power, floored_normal, geometric_skip, refused_places
 from discreet.randomness import SystemBits
+from tests.helpers.tapes import Prefix
 
 BITS = SystemBits()
 
@@ -84,3 +85,17 @@ def test_bad_parameters_are_refused() -> None:
     for sigma_squared, size in ((0, 3), (Fraction(1 << 120), 3), (1, -1)):
         with pytest.raises(BadParameter):
             floored_normal(Fraction(sigma_squared), size, BITS)
+
+
+@pytest.mark.parametrize("rate", [1, 3, 40])
+def test_a_gap_is_where_the_uniform_number_lies(rate: int) -> None:
+    """Bit by bit: the gap is m where (1 - p)^(m + 1) <= U < (1 - p)^m, and the longest one below all of them."""
+    p, depth = Fraction(1, 1 << rate), 300
+    for most in (0, 1, 2, 5):
+        for m in range(most):
+            end = (1 - p) ** m
+            inside = int(end * (1 << depth)) - 1  # just below the upper end
+            assert geometric_skip(rate, most, Prefix(inside, depth, 0)) == m
+        past = int((1 - p) ** most * (1 << depth)) - 1
+        assert geometric_skip(rate, most, Prefix(past, depth, 0)) == most
+        assert geometric_skip(rate, most, Prefix(0, depth, 0)) == most

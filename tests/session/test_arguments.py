@@ -59,6 +59,21 @@ def test_bounds_that_do_not_fit_name_the_table_and_the_column() -> None:
     assert found.value.name == "visits.columns['clinic']"
 
 
+@pytest.mark.parametrize(
+    ("amounts", "hint"),
+    [
+        ({"epsilon": 1.0}, r"in place of epsilon=: budget=dp\.Pure\(1\.0\)"),
+        ({"epsilon": "0.5", "delta": 1e-6}, r"budget=dp\.Approx\('0\.5', 1e-06\)"),
+        ({"rho": [1]}, r"budget=dp\.ZCDP\(rho\)"),
+    ],
+)
+def test_an_amount_in_place_of_a_budget_gets_a_hint(amounts: Any, hint: str) -> None:
+    """It was answered with "must be made by dp.table"."""
+    for tables in (None, {"visits": dp.table(VISITS, unit="patient_id")}):
+        with pytest.raises(BadParameter, match=hint):
+            dp.Session(tables, **amounts)
+
+
 def test_a_file_in_place_of_tables_and_a_number_in_place_of_a_budget_get_a_hint() -> None:
     with pytest.raises(BadParameter, match=r"dp\.table\('adult\.csv', unit="):
         dp.Session("adult.csv", budget=dp.Pure(1))  # type: ignore[arg-type]

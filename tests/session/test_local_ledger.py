@@ -317,6 +317,7 @@ def test_only_a_ledger_needs_what_ledgers_need(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT, path], capture_output=True, text=True, check=True)
     assert (
         done.stdout.strip()
-        == "durable ledgers: an optional part is missing; in the folder of a clone, pip install '.[server]'"
+        == 'durable ledgers: an optional part is missing (extra "server"); pip install "fastapi>=0.115" '
+        '"prometheus-client>=0.21" "sqlalchemy>=2.0" "uvicorn>=0.34"'
     )
     assert not path.exists()

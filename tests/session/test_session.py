@@ -382,6 +382,17 @@ def test_an_answer_can_be_pickled_and_copied_without_its_receipt() -> None:
     assert answer.receipt is not None
 
 
+def test_a_session_is_not_doubled() -> None:
+    """``deepcopy`` was a TypeError about a lock; a shallow copy has the same budget."""
+    first = session()
+    for double in (copy.deepcopy, pickle.dumps):
+        for whole in (first, first.sql("SELECT COUNT(*) AS n FROM visits")):
+            with pytest.raises(dp.errors.NotATheorem, match="neither deep-copied nor pickled"):
+                double(whole)
+    copy.copy(first).sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
+    assert copy.copy(first).remaining == first.remaining != first.budget
+
+
 def test_a_public_list_of_keys_that_was_edited_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "clinics.csv"
     file.write_text("clinic\nNorth\nSouth\n")

@@ -37,6 +37,27 @@ def test_one_after_the_other_adds_up() -> None:
     assert sequential([both, COUNT]).cost() == Pure("5/4")
 
 
+@pytest.mark.parametrize("metric", [ADD_REMOVE, EDIT])
+@pytest.mark.parametrize("d", [1, 2])
+def test_the_price_of_a_sequence_is_enough(metric: Any, d: int) -> None:
+    """All neighbours on small data: the log of the likelihood ratio of all answers, which Laplace noise attains."""
+    count = stable.count(neighbours=metric) >> laplace(scale=2)
+    total = stable.sum(bounds=(0, 3), neighbours=metric) >> laplace(scale=12)
+    each = stable.count_by([0, 3], neighbours=metric) >> laplace(scale=8)
+    data = [list(x) for n in range(4) for x in combinations_with_replacement([0, 1, 3], n)]
+    worst = max(
+        Fraction(abs(len(x) - len(y)), 2) + Fraction(abs(sum(x) - sum(y)), 12)
+        + sum(Fraction(abs(x.count(k) - y.count(k)), 8) for k in (0, 3))
+        for x in data for y in data if distance(metric, x, y) == d
+    )  # fmt: skip
+    price = sequential([count, total, each]).cost(d)
+    assert isinstance(price, Pure)
+    assert worst <= price.epsilon
+    assert worst == price.epsilon or metric is EDIT
+    dearest = max(part.cost(d).epsilon for part in (count, total, each))  # type: ignore[union-attr]
+    assert worst > dearest  # the twin: side by side, parts of the rows would cost the dearest alone
+
+
 def test_what_comes_out_of_a_sequence() -> None:
     answer = sequential([COUNT, TOTAL])([1, 2, 3])
     assert answer.value.shape == (2,)

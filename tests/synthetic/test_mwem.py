@@ -16,7 +16,7 @@ from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises import events
 from discreet.synthetic.columns import whole
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.mwem import mwem, whole_domain
+from discreet.synthetic.mwem import _rounds, mwem, whole_domain
 from discreet.synthetic.source import Rows
 
 DOMAIN = Domain({f"c{i}": whole(0, 1, nullable=False) for i in range(7)})
@@ -129,3 +129,31 @@ def test_no_sequence_of_choices_costs_more_than_was_given(monkeypatch: pytest.Mo
     one_more = [loss(t, [*t, row], path) for t in tables for row in (0, 1) for path in paths]
     assert Fraction(9, 10) < max(one_more) <= 1
     assert max(loss(t, [*t, 0, 0], path) for t in tables for path in paths) > 1
+
+
+def test_rounds_follow_from_rows_and_questions() -> None:
+    """Four times the rows, four times the rounds; more questions, fewer; never more than twice what can be measured."""
+    rho = Fraction(1, 40)
+    assert _rounds(8_000, 1024, 128, rho) == 4 * _rounds(2_000, 1024, 128, rho) == 88
+    assert _rounds(2_000, 64, 128, rho) > _rounds(2_000, 4096, 128, rho)
+    assert _rounds(10**9, 10, 128, rho) == 20
+    assert _rounds(10**9, 10**6, 5, rho) == 10
+    assert _rounds(1, 10**6, 128, rho) == 4
+    assert _rounds(10**9, 10**6, 10**6, rho) == 150
+
+
+SMALL = Domain({"x": whole(0, 3, nullable=False)})
+SEVEN = ["x = 0", "x = 1", "x = 2", "x = 3", "x < 2", "x > 0", "x < 3"]
+
+
+@pytest.mark.parametrize(("rows", "rounds"), [(2, 4), (2000, 8)], ids=["few", "many"])
+def test_the_number_of_rounds_is_chosen_after_the_noisy_total(rows: int, rounds: int) -> None:
+    """2 rows balance after 4 rounds (but for noise beyond 6 sigma, 1e-9); 2,000 take twice the four cells."""
+    found = mwem(Rows(SMALL, np.zeros((rows, 1), dtype=int)), SEVEN, rho="1/10")
+    assert len(found.spending.events) == 1 + 2 * rounds
+
+
+def test_a_unit_with_many_rows_counts_as_one_step() -> None:
+    """The noise is in steps of one unit: 1,000 rows, up to 100 of a unit, are as few as 10 (5.9 sigma, 1e-8)."""
+    found = mwem(Rows(SMALL, np.zeros((1000, 1), dtype=int), max_rows=100), SEVEN, rho="1/10")
+    assert len(found.spending.events) == 1 + 2 * 4

@@ -30,6 +30,7 @@ from discreet.exact import significant
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.serialize import plain as finite
 from discreet.query.plan.schema import AUTO
 from discreet.session.price import Price
 from discreet.session.query import Query
@@ -43,20 +44,22 @@ Bounds = Annotated[
     list[str],
     typer.Option(
         "--bounds",
-        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31, or cost=auto: chosen from a profile, "
-        "or for a tenth of the price",
+        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31; if left out, a part of the price "
+        "chooses them",
     ),
 ]
 Keys = Annotated[
     list[str], typer.Option("--keys", help='public keys of a column: clinic=North,South or clinic="a, b",c')
 ]
-Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists; costs delta")]
+Unknown = Annotated[
+    list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists, as if left out; costs delta")
+]
 DeclaredRows = Annotated[int, typer.Option("--max-rows", min=1, help="rows of one unit that count")]
 Rows = Annotated[
     str,
     typer.Option(
         "--max-rows",
-        help="rows of one unit that count; auto (if left out): chosen from a profile, or for a tenth of the price",
+        help="rows of one unit that count; auto (if left out): a part of the price chooses it",
         show_default=False,
     ),
 ]
@@ -174,7 +177,9 @@ def _ask(query: Query, price: Price, session: Session, as_json: bool, remembered
 
 def _preview(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
     found = query.preview(price)
-    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
+    columns = [{**column, "error": finite(column["error"])} for column in found.as_dict()["columns"]]
+    shown = {**found.as_dict(), "columns": columns}
+    typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(found))
 
 
 def _ask_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, key: str | None) -> None:

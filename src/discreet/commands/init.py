@@ -15,17 +15,26 @@ from typing import Annotated
 import typer
 
 from discreet.commands.output import fail_plainly
+from discreet.curator.engine_process.remote import RemoteEngine, open_remote
+from discreet.curator.service.data_sources import engine_of, read_source
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter
 from discreet.query.plan.schema import Stored, StoredKind
 
+_SECONDS = 60.0
+"""In which a server must have described its tables."""
 _UNITS = (StoredKind.INTEGER, StoredKind.TEXT)
 _LIKELY = ("patient", "person", "user", "customer", "client", "member", "employee", "subject", "household")
 
 
 @fail_plainly
 def init_command(
-    files: Annotated[list[Path], typer.Argument(help="the tables: files of Parquet or CSV, or folders of such files")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="the tables: files of Parquet or CSV, folders of such files, or postgresql://host/db::table"
+        ),
+    ],
     *,
     output: Annotated[Path, typer.Option(help="where to write")] = Path("curator.toml"),
     dataset: Annotated[str, typer.Option(help="the name of the data set; the folder's if left out")] = "",
@@ -37,22 +46,26 @@ def init_command(
     """Write a curator.toml: proposes the unit and lists the columns, from names and types alone."""
     if output.exists():
         raise BadParameter("output", str(output), "must not exist yet")
-    if len({path.name.partition(".")[0] for path in files}) != len(files):
-        raise BadParameter("files", [str(path) for path in files], "must have different names")
-    engine = duckdb()
-    tables = {path.name.partition(".")[0]: engine.columns(str(path)) for path in files}
-    root = files[0].resolve().parent  # a folder is one table, and lies in the folder of the data
-    if any(path.resolve().parent != root for path in files):
-        raise BadParameter("files", [str(path) for path in files], "must lie in one folder")
+    sources = {_table_name(file): file for file in files}
+    if len(sources) != len(files):
+        raise BadParameter("files", files, "must have different names")
+    tables = _remote_columns(sources)
+    root = Path.cwd()
+    if tables is None:
+        paths = {name: Path(file) for name, file in sources.items()}
+        engine = duckdb()
+        tables = {name: engine.columns(str(path)) for name, path in paths.items()}
+        root = Path(files[0]).resolve().parent  # a folder is one table, and lies in the folder of the data
+        if any(path.resolve().parent != root for path in paths.values()):
+            raise BadParameter("files", files, "must lie in one folder")
+        sources = {name: path.name for name, path in paths.items()}
     proposed = unit or propose_unit(tables)
     if not unit and not as_json and sys.stdin.isatty():
         proposed = typer.prompt(
             "Which column identifies the person (privacy unit) of each row?", default=proposed or ""
         )
     name = dataset or root.name or "data"
-    text = write_config(
-        name, {path.name.partition(".")[0]: path.name for path in files}, tables, proposed, root, epsilon, delta
-    )
+    text = write_config(name, sources, tables, proposed, root, epsilon, delta)
     output.write_text(text, encoding="utf-8")
     if as_json:
         typer.echo(json.dumps({"config": str(output), "dataset": name, "unit": proposed or None}))
@@ -61,6 +74,25 @@ def init_command(
         f"{output} is written; the unit is {proposed or 'still to be filled in'}. Declare bounds and keys in it,"
     )
     typer.echo(f"then start with: discreet serve {output}")
+
+
+def _table_name(file: str) -> str:
+    """What a table is called: as its file without the ending, or as on its server without the schema."""
+    if "://" in file:
+        return file.rpartition("::")[2].rpartition(".")[2]
+    return Path(file).name.partition(".")[0]
+
+
+def _remote_columns(sources: Mapping[str, str]) -> dict[str, Mapping[str, Stored]] | None:
+    """The columns of tables on one server; None for files."""
+    remote = {name: read_source(source) for name, source in sources.items() if "://" in source}
+    if not remote:
+        return None
+    place = engine_of(sources.values())  # all in one place, or refused
+    if not isinstance(place, RemoteEngine):
+        raise BadParameter("files", "an address", "must be files here, or tables such as postgresql://host/db::table")
+    engine = open_remote(place, _SECONDS)
+    return {name: engine.columns(table.table) for name, table in remote.items() if table is not None}
 
 
 def propose_unit(tables: Mapping[str, Mapping[str, Stored]]) -> str:
@@ -117,8 +149,9 @@ def write_config(  # noqa: PLR0917 - one line of the file each
             f"unit = {_quoted(unit)}"
             if unit in columns
             else "# unit = ...    # the column that identifies the person (privacy unit) of each row",
-            'max_rows = "auto"    # rows of one person that count: chosen from a profile; or a number, if you know one',
-            "# What is known of the columns without looking at the data; columns without a line can be compared only.",
+            'max_rows = "auto"    # rows of one person that count: each question chooses; or a number, if you know one',
+            "# What is known of the columns without looking at the data: it makes answers better. Of what has no line,",
+            "# each question chooses bounds and groups within its own price.",
             *(_column(column, stored) for column, stored in columns.items() if column != unit),
         ]
     return "\n".join([*lines, ""])
@@ -130,11 +163,11 @@ def _column(name: str, stored: Stored) -> str:
         return f'{column} {{bounds = [0, 100]}}    # numbers; or bounds = ["2025-01-01", "2025-12-31"], or keys = [..]'
     match stored.kind:
         case StoredKind.INTEGER:
-            return f'{column} {{bounds = [0, 100]}}    # whole numbers: bounds (or "auto"), or keys = [1, 2, 3]'
+            return f"{column} {{bounds = [0, 100]}}    # whole numbers: bounds, or keys = [1, 2, 3]"
         case StoredKind.DECIMAL | StoredKind.REAL:
-            return f'{column} {{bounds = [0, 100]}}    # numbers; or bounds = "auto", chosen from a profile'
+            return f"{column} {{bounds = [0, 100]}}    # numbers"
         case StoredKind.TEXT:
-            return f'{column} {{keys = ["...", "..."]}}    # text: a public list of keys, or unknown_keys = true'
+            return f'{column} {{keys = ["...", "..."]}}    # text: a public list of keys'
         case StoredKind.DATE:
             return f'{column} {{bounds = ["2025-01-01", "2025-12-31"]}}    # dates'
         case StoredKind.TIMESTAMP:

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.answer import visible
 from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
 from discreet.exact import significant
@@ -48,28 +49,26 @@ def fail_plainly(command: Callable[P, None]) -> Callable[P, None]:
 _FLAGS = (
     (r"bounds of (\S+) with dp\.bounds\(low, high\)", r"bounds with --bounds \1=low:high"),
     (r"(its bounds )?with dp\.bounds\(low, high\)", r"\1with --bounds column=low:high"),
-    (r"(?:narrower )?dp\.bounds(?:\((\w+), (\w+)\))?(?: of it)?", "--bounds column=low:high"),
+    (r"(?:narrower )?dp\.bounds(?:\((\w+), (\w+)\))?(?: of it| of the columns)?", "--bounds column=low:high"),
     (r"dp\.keys\(\[\.\.\.\]\) or dp\.unknown_keys\(\)", "--keys column=a,b or --unknown-keys column"),
     (r"dp\.keys\(\[\.\.\.\]\), dp\.unknown_keys\(\)", "--keys column=a,b, --unknown-keys column"),
-    (r'session\.profile\("(\w+)", epsilon="([^"]*)"\)', r"discreet profile with the file of \1 and --epsilon \2"),
-    (r"(?:with )?session\.profile\([^)]*\)", "discreet profile"),
+    (r"session\.profile\([^)]*\)", "discreet profile"),
     (r"max_rows=\.\.\. of the table", "--max-rows"),
     (r"^([a-z_]+) is (?:None|''), but it must", r"--\1 is not given: it must"),
     (r"open the session with dp\.Approx\(epsilon, delta\)", "give --delta"),
-    (r"dp\.keys", "--keys column=a,b"),
+    (r"dp\.keys(?:\(\[\.\.\.\]\))?", "--keys column=a,b"),
+    (r"\bepsilon=\.\.\.", "--epsilon"),
+    (r": give epsilon and delta$", ": give --epsilon and --delta"),
+    (r": give (epsilon|rho)( alone)?$", r": give --\1\2"),
 )
 
 
 _TO_A_CURATOR = (
     (
-        r'session\.profile\("([^"]+)", epsilon="([^"]*)"\)',
-        r"a profile of \1 for epsilon \2, bought on the curator's page or with dp.connect(...).profile in Python,",
-    ),
-    (
         r"(?:with )?session\.profile\([^)]*\)",
         "on the curator's page or with dp.connect(...).profile(table, epsilon=...) in Python",
     ),
-    (r"\bdeclare (?=[^:]*(?:dp\.|max_rows))", "ask the owner to declare "),
+    (r"\b(declare|set) (?=[^:]*(?:dp\.|max_rows))", r"ask the owner to \1 "),
 )
 """Who asks a curator has neither the file nor a say in what is declared of it."""
 
@@ -120,4 +119,4 @@ def number(value: Any) -> str:
         return "NULL"
     if isinstance(value, float):
         return significant(value, 6)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else visible(str(value))

@@ -67,7 +67,7 @@ def profile_command(
     typer.echo(str(found))
     typer.echo(f"left: {session.remaining}")
     if ledger is None:
-        typer.echo("nothing was remembered: --ledger FILE keeps the profile, and discreet ask then uses it")
+        typer.echo("nothing was remembered: --ledger FILE keeps the profile, to be shown again for nothing")
 
 
 def as_dict(profile: Profile) -> dict[str, object]:

@@ -10,10 +10,7 @@ import typer
 
 from discreet.commands.locations import AsJson
 from discreet.commands.output import fail_plainly
-from discreet.errors import BadSignature
-from discreet.ledger.entries import read_amounts, read_measure
-from discreet.ledger.receipts import verify_card, verify_receipt
-from discreet.privacy.promises.record import show
+from discreet.ledger.receipts import paper_price, verify_paper
 
 receipt_app = typer.Typer(help="Check receipts and release cards; needs no ledger.", no_args_is_help=True)
 
@@ -27,31 +24,11 @@ def verify_receipt_command(
 ) -> None:
     """Check a receipt or release card that a curator signed. Needs no ledger and no network."""
     text = file.read_text(encoding="utf-8").strip()
-    try:
-        kind = json.loads(text)["discreet"]
-    except (ValueError, KeyError, TypeError):
-        raise BadSignature("this is neither a receipt nor a release card") from None
-    if kind == "card":
-        found = verify_card(text, key)
-        shown = {"kind": "card", "dataset": found["dataset"], "query": found["query"], "price": found["price"]}
-    else:
-        receipt = verify_receipt(text, key)
-        shown = {
-            "kind": "receipt",
-            "number": receipt.sequence,
-            "dataset": receipt.dataset,
-            "query": receipt.query,
-            "price": list(receipt.price),
-            "hash": receipt.hash,
-        }
+    shown = verify_paper(text, [key])
     if as_json:
         typer.echo(json.dumps({"ok": True, **shown}))
         return
-    if kind == "card":
-        shown["price"] = str(read_measure(found["price"]))
-    else:
-        amounts = ", ".join(show(one) for one in read_amounts(shown["price"]))
-        shown["price"] = f"{amounts}, as the ledger counts; its release card has it in words"
+    shown["price"] = paper_price(shown)
     typer.echo("genuine: signed by this curator, and not changed")
     for name, value in shown.items():
         typer.echo(f"{name:>8}  {value}")

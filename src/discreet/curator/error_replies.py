@@ -16,11 +16,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet import errors
+from discreet.answer import visible
 from discreet.curator.amounts import read_amount, write_amount
 from discreet.errors import CuratorRefused, DiscreetError
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 
 log = logging.getLogger("discreet.curator")
+_LONGEST = 10_000
+"""Characters of a text in an error that a server sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +182,7 @@ def rebuilt(body: Any) -> DiscreetError:
     """
     sent = body.get("error") if isinstance(body, dict) else None
     sent = sent if isinstance(sent, dict) else {}
-    kind, message = str(sent.get("kind", "")), str(sent.get("message", "the curator refused"))
+    kind, message = _text(sent.get("kind")) or "", _text(sent.get("message")) or "the curator refused"
     found = next((one for one in ERROR_REPLIES if one.__name__ == kind and one is not DiscreetError), None)
     if found is None:
         return CuratorRefused(kind, message)
@@ -193,6 +196,11 @@ def rebuilt(body: Any) -> DiscreetError:
 
 def _read(value: Any) -> Any:
     try:
-        return read_amount(value) if isinstance(value, dict) else value
-    except (KeyError, TypeError, ValueError):  # a curator of another version
+        return read_amount(value) if isinstance(value, dict) else _text(value)
+    except (KeyError, TypeError, ValueError, DiscreetError):  # a curator of another version
         return None
+
+
+def _text(value: Any) -> str | None:
+    """A text for a terminal, not too long; whatever is not text is left out."""
+    return visible(value[:_LONGEST]) if isinstance(value, str) else None

@@ -41,8 +41,9 @@ class Limits:
     """Tables read in one question or workload, each time that one is named."""
     planning: Fraction = Fraction(5)
     """Seconds of CPU that a preview may take, or the plan of a question before it is paid."""
-    deadline: Fraction = Fraction(30)
-    """Seconds after which the engine is stopped. The charge stands."""
+    deadline: Fraction = Fraction(60)
+    """Seconds after which the engine is stopped: for all that one question reads, one time after the other. The charge
+    stands."""
     memory: int = 2 << 30
     """Bytes that the engine may use."""
 

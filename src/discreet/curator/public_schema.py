@@ -12,6 +12,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
+from discreet.exact import number
 from discreet.query.answer.serialize import plain
 from discreet.query.plan.schema import AUTO, Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp, Value
@@ -146,7 +147,7 @@ def _declared(data: Mapping[str, Any]) -> Declared:
 
 def _read_end(text: str, moments: bool) -> Fraction | date:
     if not moments:
-        return Fraction(text)
+        return number(text)
     return datetime.fromisoformat(text) if "T" in text else date.fromisoformat(text)
 
 

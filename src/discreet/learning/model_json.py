@@ -11,13 +11,15 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadParameter
 from discreet.exact import number
+from discreet.learning.estimator import read_classes
 from discreet.learning.models.histogram_tree import HistogramTree, Node
 from discreet.learning.models.linear import LinearRegression
 from discreet.learning.models.naive_bayes import CategoricalNB
-from discreet.learning.preprocessing.columns import Categorical, Column, Numeric
+from discreet.learning.preprocessing.columns import Categorical, Column, Numeric, read_columns
 from discreet.privacy.promises.measures import GDP
 
 VERSION = 1
@@ -53,7 +55,7 @@ def from_json(text: str) -> TableModel:
         if body["discreet_model"] != VERSION:
             raise ValueError("another version")
         return _READ[body["kind"]](body)
-    except (KeyError, TypeError, ValueError, RecursionError, IndexError, BadParameter):
+    except (KeyError, TypeError, ValueError, RecursionError, IndexError, OverflowError, BadParameter):
         raise BadData("this is no model that to_json wrote, or one of another version") from None
 
 
@@ -99,21 +101,24 @@ def _node(node: Node) -> dict[str, Any]:
 
 
 def _read_linear(body: Mapping[str, Any]) -> LinearRegression:
-    bounds = [tuple(map(Fraction, pair)) for pair in body["bounds"]]
-    target = tuple(map(Fraction, body["target_bounds"]))
-    model = LinearRegression(budget=GDP(1), bounds=bounds, target_bounds=target)
-    return model.fit_released(np.array(body["released"], dtype=np.float64), float(body["sigma"]))
+    bounds = [tuple(map(number, pair)) for pair in body["bounds"]]
+    model = LinearRegression(budget=GDP(1), bounds=bounds, target_bounds=tuple(map(number, body["target_bounds"])))
+    size = len(bounds) + 2
+    return model.fit_released(_array(body["released"], (size, size)), _positive(body["sigma"]))
 
 
 def _read_bayes(body: Mapping[str, Any]) -> CategoricalNB:
-    model = CategoricalNB(budget=GDP(1), columns=_read_columns(body["columns"]), classes=body["classes"])
-    return model.fit_released(np.array(body["released"], dtype=np.float64), float(body["sigma"]))
+    columns, classes = _read_columns(body["columns"]), body["classes"]
+    model = CategoricalNB(budget=GDP(1), columns=columns, classes=classes)
+    size = len(read_classes(classes)) * (1 + sum(column.size for column in read_columns(columns, Fraction(1))))
+    return model.fit_released(_array(body["released"], (size,)), _positive(body["sigma"]))
 
 
 def _read_tree(body: Mapping[str, Any]) -> HistogramTree:
-    columns = _read_columns(body["columns"])
-    model = HistogramTree(budget=GDP(1), columns=columns, classes=body["classes"], depth=body["depth"])
-    return model.fit_nodes([_read_node(one) for one in body["nodes"]])
+    columns, classes = _read_columns(body["columns"]), body["classes"]
+    model = HistogramTree(budget=GDP(1), columns=columns, classes=classes, depth=body["depth"])
+    shapes = [(column.size, len(read_classes(classes))) for column in read_columns(columns, Fraction(1))]
+    return model.fit_nodes([_read_node(one, shapes, i, len(body["nodes"])) for i, one in enumerate(body["nodes"])])
 
 
 def _read_columns(columns: Sequence[Mapping[str, Any]]) -> list[Column]:
@@ -122,21 +127,46 @@ def _read_columns(columns: Sequence[Mapping[str, Any]]) -> list[Column]:
         if "values" in one:
             found.append(Categorical(one["values"]))
         else:
-            edges = None if one["edges"] is None else [Fraction(e) for e in one["edges"]]
-            found.append(Numeric(Fraction(one["low"]), Fraction(one["high"]), bins=one["bins"], edges=edges))
+            edges = None if one["edges"] is None else [number(e) for e in one["edges"]]
+            found.append(Numeric(number(one["low"]), number(one["high"]), bins=one["bins"], edges=edges))
     return found
 
 
-def _read_node(one: Mapping[str, Any]) -> Node:
+def _read_node(one: Mapping[str, Any], shapes: Sequence[tuple[int, int]], at: int, nodes: int) -> Node:
+    """A node, which children follow; all arrays have the shapes of its columns."""
     first, second = map(int, one["children"])
+    column = int(one["column"])
+    if column >= 0 and not (at < first < nodes and at < second < nodes):
+        raise ValueError("children come after their parents")
+    if len(one["counts"]) != len(shapes):
+        raise ValueError("each column has its counts")
     return Node(
-        path=tuple((int(column), np.array(chosen, dtype=np.bool_)) for column, chosen in one["path"]),
-        counts=[np.array(table, dtype=np.float64) for table in one["counts"]],
-        weight=float(one["weight"]),
-        column=int(one["column"]),
-        first=np.array(one["first"], dtype=np.bool_),
+        path=tuple((int(c), _chosen(chosen, shapes[int(c)][0])) for c, chosen in one["path"]),
+        counts=[_array(table, shape) for table, shape in zip(one["counts"], shapes, strict=True)],
+        weight=_positive(one["weight"]),
+        column=column,
+        first=_chosen(one["first"], shapes[column][0] if column >= 0 else 0),
         children=(first, second),
     )
+
+
+def _array(values: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    array = np.array(values, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError("an array has another shape, or numbers that are not finite")
+    return array
+
+
+def _chosen(values: Any, size: int) -> NDArray[np.bool_]:
+    if len(values) != size or not all(isinstance(value, bool) for value in values):
+        raise ValueError("bins are chosen or not, each")
+    return np.array(values, dtype=np.bool_)
+
+
+def _positive(value: Any) -> float:
+    if not 0 < (size := float(value)) < float("inf"):
+        raise ValueError("must be positive and finite")
+    return size
 
 
 _READ: dict[str, Callable[[Mapping[str, Any]], TableModel]] = {

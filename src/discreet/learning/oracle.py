@@ -4,7 +4,8 @@ Whatever learns from such averages (gradients, cluster means, edges of a weak le
 oracle in a few lines; the model is then private by composition and post-processing.
 
 Guarantee: all answers of an oracle together keep its budget for adding or removing one row. Each answer is the sum of
-integers on a public grid plus exact noise, over a noisy number of rows that was paid for once. Proof: sums.md.
+integers on a public grid plus exact noise, over a noisy number of rows that was paid for once. Laplace noise for a
+budget in epsilon alone, Gaussian noise for any other. Proof: sums.md, oracle_noise.md.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ import numpy as np
 from discreet.answer import Answer, confidence_level
 from discreet.errors import BadData, BadParameter, NotATheorem, OverBudget
 from discreet.exact import Number, float_up, integer, number, positive, significant
-from discreet.learning.budget import Budget, event_of, mu_squared
+from discreet.learning.budget import Budget
 from discreet.learning.estimator import WIDEST
-from discreet.learning.sums import ExactSums, Floats, clipped_rows, on_grid, release
+from discreet.learning.oracle_noise import OracleNoise, noise_for
+from discreet.learning.sums import Floats, on_grid
 from discreet.mechanisms.base.mechanism import check_receipt
-from discreet.privacy.promises import events
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.privacy.promises.record import show
 
@@ -37,8 +40,9 @@ _FAR = 10**300
 class MeanAccuracy:
     """How far an average may be off: |(e - m c) / n| for noise e of the sum, c of the count, |m| at most ``half``."""
 
-    sum_sigma: float
-    count_sigma: float
+    noise: OracleNoise
+    sum_parameter: float
+    count_parameter: float
     half: float
     rows: float
     entries: int
@@ -46,19 +50,16 @@ class MeanAccuracy:
 
     @property
     def expected_error(self) -> float:
-        """At most E|e|/n + half E|c|/n; E|N(0, s)| is below 0.8 s."""
-        return (0.8 * (self.sum_sigma + self.half * self.count_sigma) + self.cell) / self.rows + self.cell
+        """At most E|e|/n + half E|c|/n."""
+        mean = self.noise.mean_factor * (self.sum_parameter + self.half * self.count_parameter)
+        return (mean + self.cell) / self.rows + self.cell
 
     def error_at(self, confidence: Number) -> float:
         """An error that holds for all entries at once: half of the risk for the sums, half for the count."""
         risk = float(1 - confidence_level(confidence))
-        far = self.sum_sigma * _reach(risk / 2 / self.entries) + self.half * self.count_sigma * _reach(risk / 2)
+        reach = self.noise.reach
+        far = self.sum_parameter * reach(risk / 2 / self.entries) + self.half * self.count_parameter * reach(risk / 2)
         return float(np.nextafter((far + self.cell) / self.rows + self.cell, np.inf))
-
-
-def _reach(risk: float) -> float:
-    """z with P[|N(0, 1)| > z] <= risk: from 2 (1 - Φ(z)) <= e^{-z²/2} for z >= 0."""
-    return float((2 * np.log(1 / risk)) ** 0.5)
 
 
 class Oracle:
@@ -67,9 +68,9 @@ class Oracle:
     Its budget is there once: it can be neither copied, nor stored, nor used after a fork. Threads may share it.
     """
 
-    def __init__(self, rows: Any, budget: Budget, queries: int, receipt: Receipt | None = None) -> None:
-        self._total = mu_squared(budget)
-        self._event = event_of(budget)
+    def __init__(self, rows: Any, budget: Budget | Pure, queries: int, receipt: Receipt | None = None) -> None:
+        self._noise = noise_for(budget)
+        self._event = self._noise.whole_event
         self._queries = integer(queries, "queries", at_least=1)
         self._rows = _array(rows)
         if self._rows.ndim < 1 or not len(self._rows):
@@ -78,9 +79,9 @@ class Oracle:
             check_receipt(receipt).redeem(self._event)
         self._lock = Lock()
         self._process = os.getpid()
-        self._left = self._total
-        square = self._take(self._share(None))
-        noisy, self._count_sigma = release(ExactSums(np.array([len(self._rows)]), 1), square)
+        self._left = self._noise.total
+        amount = self._take(self._share(None))
+        noisy, self._count_parameter = self._noise.release(np.array([len(self._rows)]), 1, amount)
         self._count = max(float(noisy[0]), 1.0)
 
     @property
@@ -89,7 +90,7 @@ class Oracle:
         return self._count
 
     @property
-    def event(self) -> events.Gaussian:
+    def event(self) -> Event:
         """What the whole oracle writes into a ledger."""
         return self._event
 
@@ -109,9 +110,10 @@ class Oracle:
     ) -> Answer:
         """The average of f over all rows; f gives a number, or a vector of fixed size, between two public bounds.
 
-        Vectors are cut to L2 ``length`` around the middle of the range, by default the longest possible. ``price`` is
-        how many questions' worth of budget it takes. With ``batched`` f gets all rows at once and must treat each by
-        itself: give one value (or vector) for each row that depends on that row alone.
+        Vectors are cut to ``length`` around the middle of the range, in L1 for Laplace noise and L2 for Gaussian noise,
+        by default the longest possible. ``price`` is how many questions' worth of budget it takes. With ``batched`` f
+        gets all rows at once and must treat each by itself: give one value (or vector) for each row that depends on
+        that row alone.
 
         >>> from discreet.privacy.promises.measures import Approx
         >>> asked = oracle(np.arange(1000) % 10, budget=Approx(1, "1e-5"), queries=1)
@@ -127,26 +129,27 @@ class Oracle:
         self._check(share)
         values = self._values(f, batched)
         width = values.shape[1]
-        longest = width**0.5
+        longest = self._noise.longest(width)
         reach = longest if length is None else min(float(positive(length, "length")) / half, longest)
         radius = max(1, int(reach * (1 << _BITS)) + (length is None))
         with np.errstate(over="ignore"):
             scaled = on_grid((np.nan_to_num(values, nan=middle) - middle) / half, _BITS)
-        cells = clipped_rows(scaled, radius)
-        square = self._take(share)
-        exact = ExactSums(cells.astype(np.int64).sum(axis=0), radius**2)
-        noisy, sigma = release(exact, square)
+        cells = self._noise.cut(scaled, radius)
+        amount = self._take(share)
+        noisy, parameter = self._noise.release(cells.astype(np.int64).sum(axis=0), radius, amount)
         unit = half / (1 << _BITS)
         mean = middle + noisy * unit / self._count
         return Answer(
             value=float(mean[0]) if width == 1 else np.clip(mean, float(low), float(high)),
-            event=events.Gaussian(sigma_squared=1 / square),
+            event=self._noise.event(amount),
             cost=f"{price} of {self._queries} questions of ({self._event})",
             story=(
                 f"averaged between {low} and {high}",
-                f"Gaussian noise of sigma {significant(sigma * unit, 4)} on the sum",
+                f"{self._noise.word} noise of {self._noise.parameter} {significant(parameter * unit, 4)} on the sum",
             ),
-            accuracy=MeanAccuracy(sigma * unit, self._count_sigma, reach * half, self._count, width, unit),
+            accuracy=MeanAccuracy(
+                self._noise, parameter * unit, self._count_parameter, reach * half, self._count, width, unit
+            ),
         )
 
     def _values(self, f: Callable[[Any], Any], batched: bool) -> Floats:
@@ -162,20 +165,21 @@ class Oracle:
         return values[:, None] if values.ndim == 1 else values
 
     def _share(self, price: int | None) -> Fraction:
-        """The squared mu of a question; the count, asked once, takes a question's worth too."""
-        return self._total * (1 if price is None else integer(price, "price", at_least=1)) / (self._queries + 1)
+        """The amount of a question; the count, asked once, takes a question's worth too."""
+        return self._noise.total * (1 if price is None else integer(price, "price", at_least=1)) / (self._queries + 1)
 
-    def _take(self, square: Fraction) -> Fraction:
+    def _take(self, amount: Fraction) -> Fraction:
         with self._lock:
-            self._check(square)
-            self._left -= square
-        return square
+            self._check(amount)
+            self._left -= amount
+        return amount
 
-    def _check(self, square: Fraction) -> None:
+    def _check(self, amount: Fraction) -> None:
         if os.getpid() != self._process:
             raise NotATheorem("an oracle belongs to the process that opened it; a fork may have doubled its budget")
-        if square > self._left:
-            raise OverBudget(asked=f"mu squared {show(square)}", left=f"mu squared {show(self._left)}")
+        if amount > self._left:
+            unit = self._noise.unit
+            raise OverBudget(asked=f"{unit} {show(amount)}", left=f"{unit} {show(self._left)}")
 
     def __reduce__(self) -> NoReturn:
         raise NotATheorem("an oracle can be neither copied nor stored: each copy could answer as many questions")
@@ -191,10 +195,12 @@ def _array(rows: Any) -> Any:
         raise BadData("a list of rows must hold numbers; pass an array for anything else") from None
 
 
-def oracle(data: Any, budget: Budget, *, queries: int = 100, receipt: Receipt | None = None) -> Oracle:
+def oracle(data: Any, budget: Budget | Pure, *, queries: int = 100, receipt: Receipt | None = None) -> Oracle:
     """An oracle for bounded averages over the rows of ``data`` that answers ``queries`` questions for ``budget``.
 
-    One row stands for one person. With a receipt, ``event_of(budget)`` must have been paid.
+    One row stands for one person. ``Pure(epsilon)`` buys Laplace noise, whose error grows like the number of questions;
+    ``Approx``, ``ZCDP`` and ``GDP`` buy Gaussian noise, whose error grows like its root. With a receipt, ``event`` of
+    such an oracle must have been paid: ``events.Pure(epsilon)`` or ``event_of(budget)``, about one row more or less.
 
     >>> from discreet.privacy.promises.measures import Approx
     >>> oracle(np.zeros(100), budget=Approx(1, "1e-5"), queries=5).remaining

@@ -15,7 +15,6 @@ ahead of the database is a rollback; one that is not in the chain is an edit.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -137,7 +136,6 @@ class Journal:
         self._newer_key = newer_key
         self._heads = heads
         self._clock = clock
-        self._process = os.getpid()
         self._writing = threading.RLock()
         self._reading = threading.Lock()
         self._read_since = -1
@@ -162,7 +160,7 @@ class Journal:
 
     def append(self, decide: Callable[[State, Reading], Draft | None]) -> Entry | None:
         """Write what ``decide`` makes of the state, or nothing if it returns None; it may refuse by raising."""
-        self._check_process()
+        self.database.check_process()
         with self._held(self._writing):
             if self.stopped is not None:
                 raise LedgerMismatch(self.stopped)
@@ -195,7 +193,7 @@ class Journal:
         One read serves all who came before it began, and one request (``ARRIVED``) need not be read for twice, unless
         something was written here since. After a mismatch it is the last good state; ``append`` refuses.
         """
-        self._check_process()
+        self.database.check_process()
         arrived = ARRIVED.get()
         came = time.monotonic_ns() if arrived is None else arrived
         with self._held(self._reading):
@@ -217,7 +215,7 @@ class Journal:
         For the loop of a server, which may not wait. It is so only if the ledger is a file of this machine, nobody
         reads it at this moment, nothing is wrong with it, and others have written little since.
         """
-        self._check_process()
+        self.database.check_process()
         if not self.database.local or not self._reading.acquire(blocking=False):
             return False
         try:
@@ -236,7 +234,7 @@ class Journal:
 
     def trouble(self) -> str | None:
         """Why this ledger refuses to spend, if it does."""
-        self._check_process()
+        self.database.check_process()
         if self.stopped is not None:
             return self.stopped
         with self._held(self._writing):
@@ -249,7 +247,7 @@ class Journal:
 
     def acknowledge(self, reason: str, by: str) -> Entry:
         """Record that the owner knows what happened, and go on from the entries that are there."""
-        self._check_process()
+        self.database.check_process()
         trouble = self.trouble()
         if trouble is None:
             raise BadParameter("reason", reason, "must have a mismatch to explain, and there is none")
@@ -316,10 +314,6 @@ class Journal:
             time=self._clock().isoformat(timespec="seconds"),
             body=draft.record.body(),
         )
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise LedgerUnavailable("a ledger belongs to the process that opened it: open it again here")
 
 
 # --- reading a chain ----------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from discreet.ledger.state import Act, Population, State, counted
 from discreet.privacy.budgets.currency import Amounts, add
 from discreet.privacy.budgets.filters import Rule, default_rule
 from discreet.privacy.promises.events import Event
-from discreet.privacy.promises.measures import Approx, Measure
+from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.record import short_up
 
@@ -274,7 +274,9 @@ def _limits(population: Population, promise: Measure) -> Amounts:
     rule = population.rule if isinstance(promise, Approx) else None
     money = counted(promise, rule, population.reserve)
     if money.name != population.currency.name:
-        raise BadParameter("cap", str(promise), f"must be of the kind of the budget, which is {population.budget}")
+        kind = {Pure: "epsilon alone", Approx: "epsilon and delta"}.get(type(population.budget), "rho")
+        must = f"must be of the kind of the budget, which is {population.budget}: give {kind}"
+        raise BadParameter("cap", str(promise), must)
     return money.limits.most
 
 

@@ -9,17 +9,27 @@ Believes: signing.py. Nothing here shows how long an answer took, or when it was
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import BadSignature
-from discreet.ledger.entries import Broken, Entry, amounts_text, read_entry, write_event
+from discreet.ledger.entries import (
+    Broken,
+    Entry,
+    amounts_text,
+    read_amounts,
+    read_entry,
+    read_measure,
+    write_event,
+)
 from discreet.ledger.records import ChargeRecord
 from discreet.ledger.signing import Key, read_signed
 from discreet.ledger.state import Population
 from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.record import show
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +124,40 @@ def verify_card(text: str, public_key: str, answer: bytes | None = None) -> dict
     if answer is not None and body.get("answer") != hashlib.sha256(answer).hexdigest():
         raise BadSignature("this card was signed for another answer")
     return body
+
+
+def verify_paper(text: str, public_keys: Iterable[str]) -> dict[str, Any]:
+    """What a receipt or release card says, if one of these keys signed it; else BadSignature."""
+    try:
+        kind = json.loads(text)["discreet"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        kind = None
+    if kind not in ("card", "receipt"):
+        raise BadSignature("this is neither a receipt nor a release card")
+    for key in public_keys:
+        with suppress(BadSignature):
+            return {"kind": kind} | (_card_says(text, key) if kind == "card" else _receipt_says(text, key))
+    raise BadSignature(f"this {kind} was changed, or was signed by another key")
+
+
+def paper_price(says: Mapping[str, Any]) -> str:
+    """The price on a receipt or release card, for people."""
+    if says["kind"] == "card":
+        return str(read_measure(says["price"]))
+    amounts = ", ".join(show(one) for one in read_amounts(says["price"]))
+    return f"{amounts}, as the ledger counts; its release card has it in words"
+
+
+def _card_says(text: str, public_key: str) -> dict[str, Any]:
+    body = verify_card(text, public_key)
+    charge = {"number": body["charge"]["sequence"], "hash": body["charge"]["hash"]}
+    return {"dataset": body["dataset"], "query": body["query"], "price": body["price"], **charge}
+
+
+def _receipt_says(text: str, public_key: str) -> dict[str, Any]:
+    receipt = verify_receipt(text, public_key)
+    charge = {"number": receipt.sequence, "hash": receipt.hash}
+    return {"dataset": receipt.dataset, "query": receipt.query, "price": list(receipt.price), **charge}
 
 
 def is_genuine(card: str, public_keys: Iterable[str], answer: bytes, sequence: int, hash_: str) -> bool:

@@ -164,7 +164,20 @@ def release(
 
     ``kept``: what was drawn for this payment before the engine failed. Returns the quote with what was chosen.
     """
-    bits, kept, price = SystemBits(), kept or Kept(), asked.plan.price
+    kept = kept or Kept()
+    with kept.one_at_a_time():
+        return _paid(asked, engine, schemas, pay, report, kept)
+
+
+def _paid(  # noqa: PLR0917
+    asked: Quote,
+    engine: Engine,
+    schemas: Mapping[str, Schema],
+    pay: Pay,
+    report: Callable[[str], None],
+    kept: Kept,
+) -> tuple[Quote, Answers, Receipt]:
+    bits, price = SystemBits(), asked.plan.price
     before_payment(engine, works_of(asked, _salt(bits)), schemas)
     receipt = pay(price)
 
@@ -174,15 +187,14 @@ def release(
             receipt.redeem(price)
             kept.begun = True
 
-    report("reading the data")
-    if asked.choosing is not None:
-        asked = _closed(asked.choosing, engine, schemas, bits, begin, kept)
-
     def begin_answer() -> None:
         begin()
         kept.answered = True
         report("adding noise")
 
+    report("reading the data")
+    if asked.choosing is not None:
+        asked = _closed(asked.choosing, engine, schemas, bits, begin, kept)
     released = _drawn(asked, engine, schemas, bits, begin_answer)
     answers = tuple(
         tuple(replace(released[asked.place(part)], part=part) for part in question.parts)

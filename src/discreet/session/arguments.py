@@ -26,10 +26,25 @@ def given_tables(tables: object, named: Mapping[str, Table]) -> dict[str, Table]
         raise BadParameter("tables", "none", "must be given, such as visits=dp.table(...)")
     for name, table in given.items():
         found: object = table
+        if name in _AMOUNTS and not isinstance(found, Table):
+            raise BadParameter("budget", None, f"must be given in place of {name}=: {_as_budget(given)}")
         if not isinstance(found, Table):
             rule = f'must be made by dp.table: {name}=dp.table({_source(found)}, unit="person_id")'
             raise BadParameter(name, type(found).__name__, rule)
     return given
+
+
+_AMOUNTS = ("epsilon", "delta", "rho")
+"""What people write in place of a budget."""
+
+
+def _as_budget(given: Mapping[str, object]) -> str:
+    """The budget that amounts among the tables stand for, as it is written."""
+    amounts = {name: given.get(name) for name in _AMOUNTS}
+    epsilon, delta, rho = (repr(x) if isinstance(x, int | float | str) else name for name, x in amounts.items())
+    if "rho" in given:
+        return f"budget=dp.ZCDP({rho})"
+    return f"budget=dp.Approx({epsilon}, {delta})" if "delta" in given else f"budget=dp.Pure({epsilon})"
 
 
 def _named_tables(tables: object) -> dict[str, Table]:

@@ -12,11 +12,11 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.duckdb.engine import duckdb
-from discreet.errors import BadParameter, BadQuestion, EngineFailed, OverBudget
+from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number, number
 from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
@@ -154,6 +154,17 @@ class Session(ManyQuestions):
 
     def __repr__(self) -> str:
         return f"Session(tables={', '.join(self.tables)}; engine={self._engine.name}; remaining={self.remaining})"
+
+    def __copy__(self) -> Session:
+        same = object.__new__(type(self))  # with the same budget, which is there once
+        same.__dict__.update(self.__dict__)
+        return same
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem(
+            "a session can be neither deep-copied nor pickled: each copy could spend the budget; threads may share it, "
+            "and ledger= keeps one budget for several processes"
+        )
 
     # --- asking -----------------------------------------------------------------------------------------------------
 

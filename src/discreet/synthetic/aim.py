@@ -45,6 +45,9 @@ MOST_CELLS = 1 << 25
 """Exact counts of all candidates that are in memory together."""
 FEWEST = 8
 """Of an ordered column of so many values or more, those that do not stand out from noise are empty."""
+NO_NULLS = 3.0
+"""A column has no NULL unless its noisy count of them is above so many standard deviations: without one, a column has
+some with a chance of 0.14 %; with some, it loses no more than noise hides."""
 _LAST_STEPS = 300
 _WEIGHT = 1 << 16  # weights are whole numbers, at most about this
 
@@ -236,18 +239,27 @@ class _Loop:
             self.measured.append(Measured((c,), noisy, variance))
         self.source = fine.with_domain(self.domain.with_columns(columns))
         self.domain = self.source.domain
+        for one in self.measured[-len(grids) :]:
+            self._keep_out(one, np.zeros(self.domain.sizes[one.clique[0]]))
         self.candidates = candidates(replace(self.workload, domain=self.domain)).weights
         return [(c,) for c in grids]
 
     def _find_empty(self, one: Measured) -> None:
-        """Values of an ordered column that do not stand out from noise are empty."""
+        """Values of an ordered column that do not stand out from noise are empty, and so is NULL of any column."""
         column = self.domain[self.domain.columns[one.clique[0]]]
-        if not column.ordered or column.values < FEWEST or self.settings.estimator is not fit:
-            return
-        found = levels(one.noisy[: column.values].astype(np.float64), one.variance)
-        if found.any():
-            empty = np.where(found > 0, 0.0, -np.inf)
-            self.base[one.clique] = np.append(empty, np.zeros(column.size - column.values))
+        logs = np.zeros(column.size)
+        if column.ordered and column.values >= FEWEST:
+            stand_out = levels(one.noisy[: column.values].astype(np.float64), one.variance)
+            logs[: column.values] = np.where(stand_out > 0, 0.0, -np.inf) if stand_out.any() else 0.0
+        self._keep_out(one, logs)
+
+    def _keep_out(self, one: Measured, logs: NDArray[np.float64]) -> None:
+        """What cannot occur in a column: codes of which these are -inf; and NULL, where its count is that of noise."""
+        column = self.domain[self.domain.columns[one.clique[0]]]
+        if column.nullable and one.noisy[-1] <= NO_NULLS * sqrt(one.variance):
+            logs[-1] = -np.inf
+        if np.isneginf(logs).any() and self.settings.estimator is fit:
+            self.base[one.clique] = logs
 
     def _round(self) -> None:
         left = self.spending.left

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, brief, confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.statistics.budget import Moves
@@ -66,6 +66,8 @@ class Plan:
     pure: bool = False
     """Whether the noise is Laplace noise, and the budget epsilon alone."""
 
+    __repr__ = brief
+
     def expected_error(self, rho: Number | None = None, *, epsilon: Number | None = None) -> float:
         """The root mean square error of the answers, for this much budget: rho, or epsilon of a pure plan."""
         if (epsilon is None) is self.pure or (rho is None) is not self.pure:
@@ -83,6 +85,8 @@ class Answers:
     promise: ZCDP | Approx | Pure
     spending: Spending
     measured: tuple[Measured, ...]
+
+    __repr__ = brief
 
     def rows(self, count: int) -> Any:
         """Rows that agree with all answers as well as rows can, as an Arrow table. Free; however marginals overlap."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import Answer
+from discreet.answer import Answer, brief
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer
 from discreet.privacy.promises.events import Composed
@@ -30,7 +30,9 @@ from discreet.synthetic.synthesize import source_of
 
 COUNTING = Fraction(1, 100)
 MOST_ROUNDS = 1000
+_MOST_BY_DEFAULT = 150
 _SWEEPS = 8
+_UPDATES = 256  # in one round: with many measurements fewer sweeps are enough
 _CELLS = 1 << 27
 
 
@@ -46,6 +48,8 @@ class Weighted:
     """About how many rows satisfy each condition, by the model."""
     promise: ZCDP | Approx | Pure
     spending: Spending
+
+    __repr__ = brief
 
     def count(self, where: str | Predicate) -> Answer:
         """How many rows satisfy any condition, by the model. Free; no error bar is known."""
@@ -68,8 +72,9 @@ def mwem(
 ) -> Weighted:
     """Answer many conditions together; the error grows like the root of their logarithm, not like their root.
 
-    ``table`` is a table with its ``domain``, as in ``synthesize``, or a source. ``rounds``: as many as the theory
-    suggests unless said. The domain may have at most 2^24 cells.
+    ``table`` is a table with its ``domain``, as in ``synthesize``, or a source. ``rounds``: unless said, as
+    many as balance what is not learned yet with the noise, by the noisy number of rows and the number of conditions;
+    at most 150. The domain may have at most 2^24 cells.
 
     >>> from discreet.synthetic.source import Rows
     >>> rows = Rows(Domain({"x": range(4)}), np.repeat([[0], [1]], 500, axis=0))
@@ -84,13 +89,15 @@ def mwem(
         raise BadParameter("questions", questions, "must be a list with at least one condition")
     asked = tuple(predicate(whole, where) for where in questions)
     model = Dense(whole.sizes)
-    many = _rounds(rounds, whole, budget)
+    given = None if rounds is None else min(integer(rounds, "rounds", at_least=1), MOST_ROUNDS)
     stacks = _stacked(asked)
     exact = _exact(source, stacks, len(asked))
     moves = max((source.moves(c) for c in stacks), key=lambda m: m.l1)
     spending = Spending.of(budget, source.scale)
     counted = source.marginals([()])[0]
     total = max(1.0, float(spending.measure((), counted, source.moves(()), budget * COUNTING, "the total").noisy))
+    units = total * source.scale / moves.l1  # a released number, in steps of one unit
+    many = _rounds(units, len(asked), whole.cells, budget) if given is None else given
     each = budget * (1 - COUNTING) / (2 * many)
     held: list[tuple[int, float]] = []
     for _ in range(many):
@@ -105,11 +112,17 @@ def mwem(
     return Weighted(whole, model, total, asked, answers, spending.promise(slack), spending)
 
 
-def _rounds(rounds: int | None, domain: Domain, rho: Fraction) -> int:
-    if rounds is not None:
-        return min(integer(rounds, "rounds", at_least=1), MOST_ROUNDS)
-    # the potential falls by about the squared error a round: more rounds than this only measure noise
-    return int(max(4, min(MOST_ROUNDS, round(6 * sqrt(log(max(3, domain.cells))) * max(1.0, float(rho)) ** 0.25))))
+def _rounds(units: float, questions: int, cells: int, rho: Fraction) -> int:
+    """The rounds at which what is not learned yet, √(ln cells / T), is about the noise of a round, √T ln k / (√ρ n).
+
+    A fourth of the balance of the two bounds, since the corrections of earlier rounds are repeated; no more than twice
+    what there is to measure.
+
+    >>> [_rounds(n, 1024, 128, Fraction(1, 40)) for n in (100, 2_000, 8_000, 10**6)]
+    [4, 22, 88, 150]
+    """
+    balance = units * sqrt(float(rho) * log(max(3, cells))) / (4 * (1 + log(questions)))
+    return round(max(4, min(balance, 2 * min(questions, cells), _MOST_BY_DEFAULT)))
 
 
 Stacks = dict[Clique, tuple[list[int], NDArray[np.int8]]]
@@ -144,7 +157,7 @@ def _model_answers(model: Dense, stacks: Stacks, many: int) -> NDArray[np.float6
 
 def _learn(model: Dense, asked: Sequence[Predicate], held: list[tuple[int, float]], total: float) -> None:
     """Go through all measurements a few times, the newest first."""
-    for _ in range(_SWEEPS):
+    for _ in range(max(1, min(_SWEEPS, _UPDATES // len(held)))):
         for place, noisy in reversed(held):
             off = noisy / total - model.share(asked[place])
             model.update(asked[place], min(max(off, -1.0), 1.0))

@@ -18,7 +18,9 @@ def test_analysts_tokens_budgets_and_the_ledger(config: Path, tmp_path: Path) ->
     assert curator.access.who(f"Bearer {token}").name == "zoe"
     curator.close()
     assert run("analyst", "add", config, "zoe").exit_code == 1
-    assert run("analyst", "add", config, "yan", "--epsilon", "1").exit_code == 1  # another kind than the budget of town
+    other = run("analyst", "add", config, "yan", "--epsilon", "1")  # another kind than the budget of town
+    assert other.exit_code == 1
+    assert "give --epsilon and --delta" in other.stderr
     assert run("token", config).stdout.startswith("discreet_")
     assert "zoe" in run("budget", config).output
     household = run("budget", config, "--household", "4")

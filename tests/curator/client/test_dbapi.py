@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from inspect import isclass
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from discreet.curator.client import dbapi
 from discreet.curator.client.dbapi import Connection, bind
+from discreet.curator.client.transport import Transport
 from tests.helpers.curator.town import COUNT, Town, charges
 
 TOWN = "SELECT city, COUNT(*) AS n FROM people WHERE city = ? GROUP BY city"
@@ -134,10 +136,66 @@ def test_a_parameter_is_one_literal(value: object, text: str) -> None:
     assert bind("x = ? AND '?' = \"?\"", [value]) == f"x = {text} AND '?' = \"?\""
 
 
+@pytest.mark.parametrize(
+    ("operation", "bound"),
+    [
+        ("SELECT ? -- don't ?\n, ?", "SELECT 'a' -- don't ?\n, 'b'"),
+        ("SELECT /* don't */ ?, 'x?y' = ?", "SELECT /* don't */ 'a', 'x?y' = 'b'"),
+        ('/* ? /* \' */ ? */ ? "?" ?', "/* ? /* ' */ ? */ 'a' \"?\" 'b'"),
+        ("'it''s ?' = ? AND \u00e9 = ?::TEXT", "'it''s ?' = 'a' AND \u00e9 = 'b'::TEXT"),
+    ],
+)
+def test_marks_in_comments_and_quotes_are_no_places(operation: str, bound: str) -> None:
+    """A quote in a comment began a text: the next parameter was put inside the quotes of another one."""
+    assert bind(operation, ["a", "b"]) == bound
+
+
+def test_a_minus_and_a_negative_number_begin_no_comment() -> None:
+    assert bind("5-?, 5 - ?", [-7, -7]) == "5- -7, 5 - -7"
+
+
 def test_parameters_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(dbapi.ProgrammingError, match="does not end"):
+        bind("SELECT 'a = ?", ["b"])
     for operation, parameters in (("?", []), ("x", [1]), ("?", "a"), ("?", {"a": 1})):
         with pytest.raises(dbapi.ProgrammingError):
             bind(operation, parameters)  # type: ignore[arg-type]
-    for value in (float("nan"), float("inf"), b"x", object(), "\0"):
+    for value in (float("nan"), Decimal("NaN"), Decimal("1e999999999"), 10**301, float("inf"), b"x", object(), "\0"):
         with pytest.raises(dbapi.DataError):
             bind("?", [value])
+
+
+NESTED = b"[" * 100_000 + b"]" * 100_000
+HOSTILE = {
+    "nested": NESTED,
+    "no object": b"7",
+    "other names": b'[{"nam": 1}]',
+    "infinite": b'[{"name": Infinity}]',
+    "long": b"[" + b" " * (1 << 12) + b"]",
+    "not text": b"\xff\xfe",
+}
+
+
+@pytest.mark.parametrize("sent", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("status", [200, 422])
+def test_whatever_a_server_sends_is_an_error_of_the_driver(
+    sent: bytes, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RecursionError, TypeError and MemoryError reached the caller."""
+    monkeypatch.setattr("discreet.curator.client.transport.time.sleep", lambda _: None)
+    monkeypatch.setattr(Transport, "_sent", lambda *_: (status, sent))
+    with pytest.raises(dbapi.Error):
+        dbapi.connect("https://curator.example", "token")
+
+
+def test_a_statement_with_a_reply_of_another_form_is_an_error_of_the_driver(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cursor, answered = connection.cursor(), connection.cursor().execute(COUNT).answer.reply
+    short = answered["answer"] | {"rows": [["Aton"]]}
+    replies: list[Any] = [[], {}, {"answer": 7}, {"answer": short}, answered | {"answer": short | {"columns": 1}}]
+    for reply in replies:
+        monkeypatch.setattr(Transport, "_ask", lambda *_, reply=reply: reply)
+        with pytest.raises(dbapi.InternalError, match="another form"):
+            cursor.execute(COUNT)
+        assert cursor.description is None

@@ -158,3 +158,24 @@ def test_a_certificate_that_is_not_trusted_is_named(monkeypatch: pytest.MonkeyPa
     with pytest.raises(CuratorRefused, match="SSL_CERT_FILE") as found:
         Transport("https://curator.example", "token").get("/api/me")
     assert (found.value.kind, len(tries)) == ("Certificate", 1)
+
+
+def test_no_more_of_a_reply_is_kept_than_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless:
+        status = 200
+
+        def read(self, most: int) -> bytes:
+            return b" " * most
+
+    monkeypatch.setattr("discreet.curator.client.transport.LARGEST", 1000)
+    monkeypatch.setattr("http.client.HTTPConnection.request", lambda *_: None)
+    monkeypatch.setattr("http.client.HTTPConnection.getresponse", lambda _: Endless())
+    for ask in (Transport.get, Transport.download):
+        with pytest.raises(CuratorRefused, match="more than 1,000 bytes"):
+            ask(Transport("http://curator.example", "token"), "/api/me")
+
+
+def test_a_reply_that_nests_too_deeply_is_refused_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Transport, "_sent", lambda *_: (200, b"[" * 100_000))
+    with pytest.raises(CuratorRefused, match="cannot be read"):
+        Transport("http://curator.example", "token").get("/api/me")

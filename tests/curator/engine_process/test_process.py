@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pyarrow as pa
@@ -358,3 +359,23 @@ def test_another_process_is_ready_before_it_is_needed(source: str) -> None:
         assert sum(process.alive for process in engine._all) == 1  # the one that is held starts when it is asked
     engine.close()
     assert not any(process.alive for process in engine._all)
+
+
+def test_all_that_is_run_for_one_question_has_one_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A question that chooses bounds first runs several times: it holds a process no longer for that."""
+    engine, seconds, now = Isolated(Limits(deadline=Fraction(8)), threads=1), list[float](), iter((100.0, 103.0, 200.0))
+
+    def computed(*sent: object) -> bytes:
+        seconds.append(sent[-1])  # type: ignore[arg-type]
+        raise EngineFailed
+
+    monkeypatch.setattr(engine._all[0], "_computed_by", computed)
+    monkeypatch.setattr(engine, "_keep_one_ready", lambda: None)
+    monkeypatch.setattr("discreet.curator.engine_process.process.time", SimpleNamespace(monotonic=lambda: next(now)))
+    for runs in (2, 1):
+        with engine.reserved():
+            for _ in range(runs):
+                with pytest.raises(EngineFailed):
+                    engine.run([], {})
+    assert seconds == [8, 5, 8]
+    engine.close()

@@ -18,6 +18,22 @@ def test_reading_an_answer_again_gives_the_same_bytes(town: Town) -> None:
     assert charges(town) == before
 
 
+def test_a_paper_that_somebody_shows_can_be_checked(town: Town) -> None:
+    said = town.ask(COUNT).json()
+    for kind in ("receipt", "card"):
+        shown = town.post("/api/papers/verify", {"text": said[kind]}, town.bob)
+        assert shown.status_code == 200
+        assert shown.json() | {"price": ""} == {
+            "kind": kind, "number": said["number"], "dataset": "town", "query": COUNT, "price": "", "stands": True,
+            "hash": town.curator.ledger.charge(said["number"]).entry.hash,
+        }  # fmt: skip
+        assert "epsilon" in shown.json()["price"]
+        for false in (said[kind].replace("COUNT", "SUM"), "{}", "[" * 50_000, said[kind].replace(kind, "other")):
+            refused = town.post("/api/papers/verify", {"text": false}, town.ann)
+            assert (refused.status_code, refused.json()["error"]["kind"]) == (422, "BadSignature")
+    assert town.post("/api/papers/verify", {"text": said["card"]}, "").status_code == 401
+
+
 def test_shares_of_a_budget_add_up(tmp_path: Path) -> None:
     with open_town(tmp_path / "town", epsilon="2") as town:
         for token, epsilon in ((town.ann, "1"), (town.bob, "0.5")):

@@ -14,7 +14,7 @@ from discreet.curator.service import declarations
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
-from discreet.curator.service.questions import ProfileQuestion, SqlQuestion
+from discreet.curator.service.questions import SqlQuestion
 from discreet.query.plan.schema import Stored, StoredKind, resolve
 from discreet.session.price import Price
 from tests.helpers.curator.land import write_town
@@ -53,7 +53,7 @@ def test_bounds_that_are_to_be_chosen_reach_the_client(tmp_path: Path) -> None:
     assert public_schema.read({"t": public_schema.write(schema)})["t"].table.columns["x"].auto
 
 
-def test_what_nobody_declared_is_chosen_from_a_profile_and_registered_once(tmp_path: Path) -> None:
+def test_what_nobody_declared_is_chosen_in_the_one_charge_and_registered_once(tmp_path: Path) -> None:
     path = write_town(tmp_path / "town")
     text = path.read_text().replace("max_rows = 5\n", "")
     assert text != path.read_text()
@@ -61,10 +61,10 @@ def test_what_nobody_declared_is_chosen_from_a_profile_and_registered_once(tmp_p
     with closing(open_curator(read_config(path), create=True)) as curator:
         curator.ledger.owner.add_analyst("ann")
         curator.ledger.owner.grant("ann", "town")
-        curator.ask(ANN, "town", ProfileQuestion(table="trips", columns=None, price=Price(50)))
         charge = curator.ask(ANN, "town", COUNT)
         assert charge.answer is not None
-        assert "chosen from the profile of trips" in json.loads(charge.answer)["notes"][0]
+        assert "were scaled down to that" in json.loads(charge.answer)["counted"]
+        assert curator.ledger.look().charges == 1
         registered = curator.ledger.head.sequence
     with closing(open_curator(read_config(path))) as curator:  # the same file declares nothing anew
         assert curator.ledger.head.sequence == registered

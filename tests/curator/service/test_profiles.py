@@ -1,28 +1,56 @@
-"""Profiles from a curator: paid, stored, used for choices by everyone, and found again in the ledger."""
+"""Profiles from a curator: paid, stored, found again in the ledger, and used for synthetic rows alone."""
 
 from __future__ import annotations
 
 import json
-import re
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+from discreet.curator.http.responses import read_answer
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.questions import ProfileQuestion, SqlQuestion
-from discreet.errors import BadParameter
+from discreet.curator.service.service import Curator
+from discreet.curator.service.synthetic_jobs import TOGETHER, SyntheticJobs, SyntheticQuestion
+from discreet.errors import BadParameter, NoProfile
+from discreet.ledger.records import ChargeRecord
+from discreet.privacy.promises.measures import Approx
+from discreet.query.answer.serialize import dump
+from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About
 from discreet.session.price import Price
 from tests.helpers.curator.land import write_town
 from tests.helpers.curator.shop import Shop
+
+ANN, BOB = (Caller(name, Role.ANALYST, "t", datetime(2099, 1, 1, tzinfo=UTC)) for name in ("ann", "bob"))
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Curator]:
+    """A town of whose trips the contribution bound is open."""
+    path, new = folder / "curator.toml", not folder.exists()
+    if new:
+        write_town(folder)
+        path.write_text(path.read_text().replace("max_rows = 5", 'max_rows = "auto"'))
+    with closing(open_curator(read_config(path), create=new)) as curator:
+        if new:
+            for one in (ANN, BOB):
+                curator.ledger.owner.add_analyst(one.name)
+                curator.ledger.owner.grant(one.name, "town")
+        yield curator
+
+
+def read_by(curator: Curator) -> Profile:
+    """The profile of the trips that synthetic rows would be planned with."""
+    found = curator.open(curator.ledger.datasets["town"])
+    found.profiles.read(curator.ledger, "town", found.session)
+    return found.session.profile("trips")
 
 
 def test_a_profile_is_charged_once_and_stored(shop: Shop) -> None:
@@ -40,47 +68,74 @@ def test_a_profile_is_charged_once_and_stored(shop: Shop) -> None:
     assert len(shop.remote.answers()) == before + 1
 
 
-@pytest.mark.usefixtures("fixed_noise")
-def test_a_preview_has_the_error_bars_of_corrected_counts(tmp_path: Path) -> None:
-    """Units with 1 to 200 rows in many cities: each city is multiplied, and its bar is longer than the noise."""
-    path = write_town(tmp_path / "town", people=2)
-    cities = [f"city {i}" for i in range(60)]
-    people = [unit for unit in range(4000) for _ in range(1 + 6000 // (30 + unit))]
-    rows = {"person_id": people, "city": [cities[i % 60] for i in range(len(people))], "length": [1.0] * len(people)}
-    pq.write_table(pa.table(rows), tmp_path / "town" / "data" / "trips.parquet")
-    text = path.read_text().replace("max_rows = 5", 'max_rows = "auto"')
-    text = re.sub(r"columns.day = [^\n]*\n", "", text)
-    path.write_text(re.sub(r'(?s)(max_rows = "auto".*?city = )[^\n]*', rf"\1{{ keys = {json.dumps(cities)} }}", text))
-    ann = Caller("ann", Role.ANALYST, "t", datetime(2099, 1, 1, tzinfo=UTC))
-    count = SqlQuestion(sql="SELECT city, COUNT(*) AS n FROM trips GROUP BY city", price=Price("0.3"))
-    with closing(open_curator(read_config(path), create=True)) as curator:
-        curator.ledger.owner.add_analyst("ann")
-        curator.ledger.owner.grant("ann", "town")
-        curator.ask(ann, "town", ProfileQuestion(table="trips", columns=None, price=Price(50)))
-        (preview,) = curator.preview(ann, "town", count)
-        charge = curator.ask(ann, "town", count)
-        assert charge.answer is not None
-        answer = json.loads(charge.answer)
-    assert any("n is corrected" in note for note in answer["notes"])
-    assert preview["columns"][0]["error"] == pytest.approx(median(answer["errors"]["n"]), rel=0.5)
+def test_synthetic_rows_use_a_profile_that_was_bought(tmp_path: Path) -> None:
+    asked = SyntheticQuestion(table="trips", price=Price(20), rows=10, columns=("city",), quick=True)
+    with opened(tmp_path / "town") as curator:
+        jobs = SyntheticJobs(curator)
+        with pytest.raises(NoProfile, match="no profile to choose a bound from"):
+            jobs.start(ANN, "town", asked)
+        assert not [*curator.ledger.entries(kind=ChargeRecord.KIND)]
+        curator.ask(BOB, "town", ProfileQuestion(table="trips", columns=(), price=Price(20)), "profile")
+        number = jobs.start(ANN, "town", asked).sequence
+        for _ in range(TOGETHER):  # until the job has ended
+            assert jobs._free.acquire(timeout=60)
+        found = jobs.state(ANN, number)
+        assert (found["state"], found["result"]["rows"]) == ("done", 10)
+        assert "a cap, chosen here" in found["result"]["story"][0]
 
 
-def test_caps_are_chosen_from_a_profile_that_the_ledger_has(tmp_path: Path) -> None:
-    path = write_town(tmp_path / "town", people=200)
-    path.write_text(path.read_text().replace("max_rows = 5", 'max_rows = "auto"'))
-    ann = Caller("ann", Role.ANALYST, "t", datetime(2099, 1, 1, tzinfo=UTC))
-    count = SqlQuestion(sql="SELECT city, COUNT(*) AS n FROM trips GROUP BY city", price=Price(1))
-    mean = SqlQuestion(sql="SELECT AVG(length) AS m FROM trips", price=Price(1))
-    with closing(open_curator(read_config(path), create=True)) as curator:
-        curator.ledger.owner.add_analyst("ann")
-        curator.ledger.owner.grant("ann", "town")
-        curator.ask(ann, "town", ProfileQuestion(table="trips", columns=None, price=Price(50)))
-    with closing(open_curator(read_config(path))) as curator:
-        (preview,) = curator.preview(ann, "town", count)
-        assert "chosen from the profile of trips" in preview["notes"][0]
-        found, said = (curator.preview(ann, "town", one)[0] for one in (mean, replace(mean, rows=77)))
-        assert found["columns"][0]["rows"] == pytest.approx(3 * 200, rel=0.3)
-        assert said["columns"][0]["rows"] == 77
-        charge = curator.ask(ann, "town", count)
-        assert charge.answer is not None
-        assert "chosen from the profile of trips" in json.loads(charge.answer)["notes"][0]
+def test_a_cheap_profile_takes_the_place_of_no_dear_one(tmp_path: Path) -> None:
+    """Whatever came later, in this server or before it was started again."""
+    cheap, dear = (ProfileQuestion(table="trips", columns=(), price=Price(price)) for price in ("1e-6", 50))
+    with opened(tmp_path / "town") as curator:
+        curator.ask(ANN, "town", dear)
+        first = read_by(curator)
+        curator.ask(BOB, "town", cheap)
+        assert read_by(curator).histograms == first.histograms
+    with opened(tmp_path / "town") as curator:
+        assert read_by(curator).histograms == first.histograms
+        assert curator.ask(BOB, "town", SqlQuestion(sql="SELECT COUNT(*) AS n FROM trips", price=Price(1))).answer
+
+
+def test_a_profile_of_a_table_that_was_declared_otherwise_is_not_used(tmp_path: Path) -> None:
+    with opened(tmp_path / "town") as curator:
+        curator.ask(ANN, "town", ProfileQuestion(table="trips", columns=None, price=Price(50)))
+        assert read_by(curator).histograms
+    path = tmp_path / "town" / "curator.toml"
+    path.write_text(path.read_text().replace('keys = ["Aton", "Bury", "Cold"]', 'keys = ["Aton", "Bury"]'))
+    with opened(tmp_path / "town") as curator, pytest.raises(BadParameter, match="none was bought yet"):
+        read_by(curator)
+
+
+# --- ledgers of older versions ----------------------------------------------------------------------------------------
+
+TABLE: Mapping[str, Any] = {
+    "columns": ["n"], "rows": [[3]], "errors": {"n": [1.5]}, "confidence": "19/20", "cost": "epsilon 1", "story": [],
+    "cut": {"cap": 3, "low": 0.0, "high": 0.5, "share": 0.25}, "notes": ["a cap of 3 rows cuts 25 % of all"],
+}  # fmt: skip
+OLD: list[tuple[str, dict[str, Any]]] = [
+    ("profile(trips: city)", {"profile": "trips", "columns": ["city"], "sizes": False}),
+    ("sizes of units for: SELECT COUNT(*) FROM trips", {"units": "sizes"}),
+    ("SELECT COUNT(*) AS n FROM trips", {}),
+]
+
+
+def test_a_ledger_in_which_questions_bought_profiles_first_opens_and_shows_all_charges(tmp_path: Path) -> None:
+    with opened(tmp_path / "town") as curator:
+        for i, (query, parameters) in enumerate(OLD):
+            named: dict[str, Any] = {"epsilon": "1", "confidence": "19/20", **parameters}
+            charge = curator.ledger.spend("town", "ann", Approx(1, 0), key=f"k{i}", query=query, parameters=named)
+            stored = {"answers": [TABLE], "confidence": "19/20", "cost": "epsilon 1"} if parameters else TABLE
+            curator.ledger.store_answer(charge, dump(stored))
+    with opened(tmp_path / "town") as curator:
+        lines = curator.ledger.entries(kind=ChargeRecord.KIND)
+        assert [ChargeRecord.read(line.entry).query for line in lines] == [query for query, _ in OLD]
+        for line in lines:
+            shown = read_answer(json.loads(curator.answer(ANN, line.entry.sequence).answer or b"")).model_dump()
+            (table,) = shown.get("answers", [shown])
+            assert (table["rows"], table["notes"]) == (TABLE["rows"], TABLE["notes"])
+            assert "cut" not in table
+        with pytest.raises(BadParameter, match="none was bought yet"):
+            read_by(curator)
+        assert curator.ask(ANN, "town", SqlQuestion(sql=OLD[2][0], price=Price(1))).answer
+        assert curator.verified()["ok"]

@@ -109,7 +109,7 @@ def test_texts_can_be_told_apart_again() -> None:
         {"sqls": [COUNT], "error": "25"},
         {"sqls": [COUNT], "sql": COUNT},
         {"sqls": [COUNT, "SELECT * FROM people"]},
-        {"sqls": [COUNT, "SELECT secret, COUNT(*) FROM people GROUP BY secret"]},
+        {"sqls": [COUNT, "SELECT secrets, COUNT(*) FROM people GROUP BY secrets"]},
         {"sqls": [COUNT, "DROP TABLE people"]},
         {"sqls": [COUNT, f"{COUNT}; {COUNT}"]},
         {"sqls": [COUNT], "confidence": "1"},

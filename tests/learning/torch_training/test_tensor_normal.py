@@ -1,6 +1,7 @@
 """The tensor sampler: every cell of its guide against certified bounds, slower stages against exact arithmetic."""
 
 import math
+from copy import copy
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ import torch
 from discreet.errors import BadParameter
 from discreet.exact import exp_fixed
 from discreet.learning.torch_training import tensor_normal
-from discreet.learning.torch_training.tensor_normal import Tables, TensorNormal, fast_draws
+from discreet.learning.torch_training.tensor_normal import Tables, TensorNormal, fast_draws, settle_one
 from discreet.noise.filter import MARGIN
 from discreet.noise.floored_normal import floored_normal
 from discreet.randomness import SystemBits
@@ -111,3 +112,34 @@ def test_scales_that_do_not_fit() -> None:
     for sigma_squared in (Fraction(4), Fraction(1 << 100)):
         with pytest.raises(BadParameter):
             TensorNormal(sigma_squared)
+
+
+def test_a_size_beyond_the_usual_is_refused_by_its_coin_and_no_other_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit by bit: the coin is thrown for a size that was kept and lies beyond; where it refuses, another is drawn."""
+    tables = copy(Tables(SIGMAS[1], "cpu"))
+    cell = int((tables.index >= 0).nonzero()[1000])
+    word, size = cell << 48, int(tables.index[cell]) << tables.r
+    thrown: list[int] = []
+    verdicts: list[bool] = []
+
+    def refuse(_: Fraction, k: int, rate: int, __: object) -> bool:
+        thrown.append(k)
+        assert rate == 0
+        return verdicts[-1]
+
+    monkeypatch.setattr(tensor_normal, "refused", refuse)
+    monkeypatch.setattr(tensor_normal, "floored_normal", lambda *_: np.array([-77]))
+    for usual, verdict, expected, coins in (
+        (size, True, size, []),
+        (size - 1, False, size, [size]),
+        (size - 1, True, -77, [size]),
+    ):
+        tables.usual = usual
+        verdicts.append(verdict)
+        thrown.clear()
+        assert settle_one(tables, word, 0, 0, SystemBits()) == expected
+        assert thrown == coins
+    thrown.clear()  # not kept: there is nothing to refuse
+    last = word | (0xFFFF << 32) | ((1 << tables.r) - 1)
+    assert settle_one(tables, last, 0, (1 << 48) - 1, SystemBits()) == -77
+    assert thrown == []

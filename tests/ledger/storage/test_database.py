@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
+import sqlalchemy as sa
 
-from discreet.errors import LedgerBusy, LedgerUnavailable, LedgerUnsafe
+from discreet.errors import LedgerBusy, LedgerError, LedgerUnavailable, LedgerUnsafe
 from discreet.ledger.durable_files import NETWORK, kind_of_disk
 from discreet.ledger.storage import database
+from discreet.ledger.storage.connections import report_database_errors
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place, answered, ask, prepared
 
@@ -35,6 +39,30 @@ def test_a_ledger_that_others_hold_is_busy(place: Place) -> None:
             ask(ledger, "c")
         assert ledger.standing("town").charged == Pure("0.1")  # neither was charged
         ask(ledger, "c")
+
+
+def test_who_is_not_let_in_is_told_so(postgres_place: Place) -> None:
+    """It was reported as a full disk."""
+    address = postgres_place.location
+    for wrong in (address.replace("postgres@", "nobody@"), address.replace("/fresh_", "/no_such_")):
+        with pytest.raises(LedgerUnavailable, match="does not let this role in"):
+            database.open_database(wrong, create=True, patience=5).read().__enter__()
+
+
+@pytest.mark.parametrize(
+    ("failure", "let_in"),
+    [
+        (psycopg.OperationalError("connection failed: fe_sendauth: no password supplied"), False),
+        (psycopg.errors.InvalidPassword("authentication failed"), False),
+        (psycopg.OperationalError("server closed the connection"), True),
+        (psycopg.errors.DiskFull("could not write the password"), True),
+        (sqlite3.OperationalError("password"), True),
+    ],
+)
+def test_a_missing_password_is_no_full_disk(failure: Exception, let_in: bool) -> None:
+    with pytest.raises(LedgerError) as told, report_database_errors():
+        raise sa.exc.OperationalError("SELECT 1", {}, failure)
+    assert ("PGPASSWORD" in str(told.value)) is not let_in
 
 
 def test_unsafe_settings_are_refused(postgres_place: Place) -> None:

@@ -6,14 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.errors import BadData, BadParameter, ReceiptRefused
+from discreet.errors import BadData, BadParameter, NotATheorem, ReceiptRefused
+from discreet.mechanisms.selection.above_threshold import above_threshold
 from discreet.mechanisms.selection.exponential import exponential
 from discreet.mechanisms.selection.noisy_max import noisy_max
 from discreet.mechanisms.selection.permute_and_flip import permute_and_flip
 from discreet.mechanisms.selection.shared import Selection, read_scores
 from discreet.mechanisms.selection.top_k import peel, top_k
+from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import MaxNoise
+from discreet.privacy.promises.events.base import stated_for
+from discreet.privacy.promises.measures import Pure
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from tests.helpers.tapes import NoBits
 
@@ -104,3 +109,26 @@ def test_nothing_is_drawn_while_reading() -> None:
 def test_bad_accuracy_questions(m: Selection, confidence: Any, candidates: Any) -> None:
     with pytest.raises(BadParameter):
         m.gap_at(confidence, candidates)
+
+
+ONE_WAY: list[Any] = [
+    lambda **given: exponential(sensitivity=1, epsilon=1, **given),
+    lambda **given: permute_and_flip(sensitivity=1, epsilon=1, **given),
+    *(lambda noise=noise, **given: noisy_max(sensitivity=1, epsilon=1, noise=noise, **given) for noise in MaxNoise),
+    lambda **given: top_k(k=2, sensitivity=1, epsilon=1, **given),
+    lambda **given: peel(permute_and_flip(sensitivity=1, epsilon="1/2", **given), k=2),
+    lambda **given: above_threshold(threshold=1, epsilon=1, **given),
+]
+
+
+@pytest.mark.parametrize("make", ONE_WAY, ids=range(len(ONE_WAY)))
+def test_a_monotone_price_is_for_units_that_come_or_go(make: Any) -> None:
+    """A budget for changed units took it at half of what it costs there; each choice's own test refutes that price."""
+    halved, full = make(monotone=True).event, make().event
+    assert stated_for(halved) is Neighbours.ADD_REMOVE
+    assert stated_for(full) is None
+    with pytest.raises(NotATheorem, match="stated for the neighbours"):
+        Filter(Pure(9), neighbours=Neighbours.CHANGE_ONE).spend(halved)
+    for neighbours in Neighbours:
+        Filter(Pure(9), neighbours=neighbours).spend(full)
+    Filter(Pure(9), neighbours=Neighbours.ADD_REMOVE).spend(halved)

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from discreet.errors import BadParameter
-from discreet.privacy.accountants.tradeoff import false_negatives_down, power_up
+from discreet.privacy.accountants.tradeoff import bends, false_negatives_down, power_up
 from discreet.privacy.attacker.meaning import advantage
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Pure, Renyi
 from tests.helpers.exact_pairs import neyman_pearson
@@ -77,3 +78,12 @@ def test_shapes(promise: Any) -> None:
     gaps = [p - a for p, a in zip(powers, grid, strict=True)]
     if isinstance(promise, (Pure, Approx, GDP)):
         assert max(map(float, gaps)) <= advantage(promise)
+
+
+@pytest.mark.parametrize("promise", [Pure(0), Pure(3), Pure(600), Approx(1, "0.1"), Approx("0.001", "1e-9")])
+def test_a_curve_is_straight_between_its_bends(promise: Pure | Approx) -> None:
+    corners = [Fraction(0), *sorted(bends(promise)), Fraction(1)]
+    assert corners == sorted(corners)
+    for low, high in pairwise(corners):
+        left, right = power_up(promise, low), power_up(promise, high)
+        assert abs(power_up(promise, (low + high) / 2) - (left + right) / 2) < Fraction(1, 10**12)

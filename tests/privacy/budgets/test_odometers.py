@@ -1,6 +1,9 @@
 """odometers.py: the chance that the loss ever passes the reading, computed exactly on a lattice."""
 
+import copy
 import math
+import os
+import pickle
 from collections import defaultdict
 from fractions import Fraction
 from typing import Any
@@ -90,3 +93,22 @@ def test_refusals() -> None:
     for call in calls:
         with pytest.raises(BadParameter):
             call()
+
+
+@pytest.mark.parametrize("make", [PureOdometer, lambda: Odometer("1e-6")])
+def test_an_odometer_is_there_once(make: Any) -> None:
+    """A copy read its own charges only: two halves of a loss, and each looked like all of it."""
+    odometer = make()
+    odometer.record(Pure("1/2"))
+    for double in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(NotATheorem, match="copied"):
+            double(odometer)
+    child = os.fork()
+    if not child:
+        try:
+            odometer.record(Pure("1/2"))
+        except NotATheorem:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert odometer.record(Pure("1/2")).epsilon == 1

@@ -116,3 +116,15 @@ def test_long_losses_are_folded_into_a_short_window() -> None:
     assert F(below.delta_below(1.0)) <= truth.upper
     assert F(above.delta_above(1.0)) >= truth.lower
     assert above.delta_above(1.0) - below.delta_below(1.0) < 1e-4
+
+
+def test_a_law_without_mass_leaves_nothing_but_infinity() -> None:
+    """A lowered law may have nothing left: the sum is then nowhere, and not a number that 0/0 makes."""
+    grid = Grid(0.01, 0.0, 0, 2)
+    empty, coin = Law(grid, np.zeros(2), 0.25, 0.0), Law(grid, np.array([0.5, 0.25]), 0.25, 0.0)
+    for laws in ([(empty, 1)], [(coin, 2), (empty, 1)]):
+        made = total(laws, 0.5)
+        assert made.y.tolist() == [0.0]
+        assert made.infinite == pytest.approx(1 - 0.75 ** sum(times for _, times in laws))
+        assert made.error == 0.0
+    assert total([(coin, 2)], 0.5).y.sum() > 0

@@ -1,11 +1,14 @@
 """Answers as Parquet and CSV files: the same rows as in memory, in pieces, never over what is there."""
 
 import csv
+import json
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -99,6 +102,46 @@ def test_csv_holds_what_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyP
                 assert text == {None: "", True: "true", False: "false"}.get(value, str(value))
             else:
                 assert float(text) == value
+
+
+def test_a_file_says_what_was_spent_and_how_sure_its_errors_are(tmp_path: Path) -> None:
+    """A CSV file carried no cost, no confidence and no notes."""
+    found = answer(QUESTIONS["unknown"])
+    found.write(tmp_path / "a.csv", confidence="0.9")
+    found.write(tmp_path / "a.parquet", confidence="0.9")
+    about = json.loads((tmp_path / "a.csv-metadata.json").read_text(encoding="utf-8"))
+    assert json.loads(pq.read_metadata(tmp_path / "a.parquet").metadata[b"discreet"]) == about
+    assert about["spent"] == found.cost
+    assert about["confidence_of_errors"] == "90 %"
+    assert about["notes"] == [found.counted, *found.notes, *found.remarks]
+    assert about["how_it_was_made"] == list(found.story)
+
+
+def test_a_file_about_another_is_not_written_over_and_does_not_stay_alone(tmp_path: Path) -> None:
+    found = answer(QUESTIONS["listed"])
+    (tmp_path / "a.csv-metadata.json").write_text("mine")
+    (tmp_path / "b.csv").write_text("mine")
+    for name in ("a.csv", "b.csv"):
+        with pytest.raises(BadParameter, match="must not be there yet"):
+            found.write(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv-metadata.json", "b.csv"]
+
+
+@pytest.mark.parametrize("name", ["listed", "rollup", "one number"])
+def test_frames_made_of_an_answer_have_its_errors(name: str) -> None:
+    """``pandas.DataFrame(answer)`` dropped the columns of errors."""
+    found = answer(QUESTIONS[name])
+    pd.testing.assert_frame_equal(pd.DataFrame(found), found.to_pandas(), check_dtype=False)
+    assert pl.DataFrame(found).equals(found.to_polars())
+    assert pa.table(found).equals(found.to_arrow())
+
+
+def test_a_key_cannot_steer_a_terminal() -> None:
+    rows = pa.table({"user": list(range(90)), "k": ["\x1b[2J"] * 90})
+    table = dp.table(rows, unit="user", columns={"k": dp.keys(["\x1b[2J"])})
+    found = dp.Session(t=table, budget=dp.Pure(9)).sql("SELECT k, COUNT(*) AS n FROM t GROUP BY k").release(epsilon=9)
+    assert found["k"] == ["\x1b[2J"]
+    assert "\x1b" not in str(found)
 
 
 def test_no_text_of_a_csv_is_a_formula(tmp_path: Path) -> None:

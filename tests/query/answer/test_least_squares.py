@@ -6,8 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from discreet.query.answer.least_squares import Floats, Totals, on_grid
+from discreet.query.answer.least_squares import Floats, Totals, on_grid, whole_in_turn
 
 ROLLUP = Totals((2, 3), ((0, 1), (0,), ()), (Fraction(4), Fraction(9), Fraction(1, 2)))
 CUBE = Totals((2, 3), ((0, 1), (0,), (1,), ()), (Fraction(4), Fraction(9), Fraction(2), Fraction(1, 2)))
@@ -138,3 +140,13 @@ def test_values_on_the_grid_add_up_exactly_in_any_order() -> None:
     assert Fraction(float(found.sum())) == exact == Fraction(float(found[::-1].cumsum()[-1]))
     assert np.abs(found - values).max() < 1e-6
     assert Fraction(float(values.sum())) != sum(Fraction(x) for x in values.tolist())  # as they are, they do not
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30))
+def test_whole_numbers_in_turn_move_no_block_by_more_than_one(values: list[float]) -> None:
+    whole = whole_in_turn(np.array(values))
+    assert np.array_equal(whole, np.round(whole))
+    assert whole.min() >= 0
+    for first in range(len(values)):
+        for last in range(first, len(values)):
+            assert abs(whole[first : last + 1].sum() - sum(values[first : last + 1])) <= 1 + 1e-6

@@ -86,7 +86,7 @@ def test_exact_values_lie_within(name: str) -> None:
 @pytest.mark.parametrize("name", ["sum", "windows"])
 def test_upper_ends_that_are_forgotten_are_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = stages._ends
-    monkeypatch.setattr(stages, "_ends", lambda e, row, w: None if (f := whole(e, row, w)) is None else (f[0], f[0]))
+    monkeypatch.setattr(stages, "_ends", lambda e, *rest: None if (f := whole(e, *rest)) is None else (f[0], f[0]))
     assert misses(name, Random(1)) > 0
 
 

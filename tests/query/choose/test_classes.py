@@ -1,5 +1,7 @@
 """Classes of sizes are public, and a number is in exactly one of them."""
 
+from itertools import pairwise
+
 from discreet.query.choose.classes import POWERS, SIGNED_POWERS, by_size, ladder, power_of_two
 from discreet.query.plan.evaluate import evaluate
 from discreet.query.plan.expressions import Column
@@ -24,7 +26,7 @@ def test_classes_between_any_starts() -> None:
 def test_a_ladder_goes_up_by_a_fourth_of_a_doubling_to_the_longest_total() -> None:
     steps = ladder()
     assert steps[0] == 1
-    assert all(low < high <= 2 * low for low, high in zip(steps, steps[1:], strict=False))
+    assert all(low < high <= 2 * low for low, high in pairwise(steps))
     assert LONGEST // 2 < steps[-1] < LONGEST
     assert len(steps) <= MOST_EDGES
     assert ladder(3) == (1, 2, 3)

@@ -64,8 +64,10 @@ def test_a_quantile_near_an_end_whose_bar_leaves_out_the_other_end_says_somethin
     assert without_use("q", recipe, 5.0) is not None
 
 
-def test_what_may_be_any_number_is_said_to_have_no_error_bar_and_is_not_drawn() -> None:
-    """At an epsilon of 1e-6 noise is 10^5 times the data, so what is divided by may be 0: in each of 60 groups with a
+def test_what_may_be_any_number_is_null_and_not_drawn() -> None:
+    """It was a number without an error bar: such a share of an empty year looks like any other.
+
+    At an epsilon of 1e-6 noise is 10^5 times the data, so what is divided by may be 0: in each of 60 groups with a
     chance of at least 0.9, so in fewer than 30 with one below 1e-20.
     """
     share = "100.0 * COUNT(*) FILTER (WHERE x > 3) / COUNT(*) AS share"
@@ -74,12 +76,16 @@ def test_what_may_be_any_number_is_said_to_have_no_error_bar_and_is_not_drawn() 
         found = _session(g=SIXTY).sql(text).release("1e-6")
         bare = [bar is None for bar in found.errors()["share"]]
         assert sum(bare) >= 30
-        assert all(f"share has no error bar in {sum(bare)} of 60 rows" in told for told in _everywhere(found))
+        assert [value is None for value in found["share"]] == bare
+        assert all(f"share is NULL in {sum(bare)} of 60 rows" in told for told in _everywhere(found))
         axes = found.plot("share").axes[0]
         assert [math.isnan(bar.get_height()) for bar in axes.patches] == bare
         assert axes.get_title().endswith(f"not drawn: {sum(bare)} rows without")
         sure = _session().sql(text).release(1000)
-        assert not any("has no error bar" in told for told in _everywhere(sure))
+        assert None not in sure["share"]
+        assert not any("share is NULL" in told for told in _everywhere(sure))
+    average = "SELECT AVG(share) AS m FROM (SELECT g, COUNT(x) / COUNT(*) AS share FROM t GROUP BY g) AS each"
+    assert _session(g=SIXTY).sql(average).release("1e-6").errors() == {"m": [None]}  # of all groups, none left out
     ranks = _session().sql("SELECT g, RANK() OVER (ORDER BY COUNT(*)) AS place FROM t GROUP BY g").release(1)
     assert ranks.remarks == ()
 

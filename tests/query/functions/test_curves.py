@@ -179,3 +179,11 @@ def test_a_session_answers_them_whatever_is_stored() -> None:
     assert float(answer["s"][0]) == pytest.approx(9, abs=1e-3)
     assert round(float(answer["n"][0])) == 1
     assert round(float(answer["m"][0])) == 4
+
+
+@pytest.mark.parametrize("n", ["1000000", "-1000000"])
+@pytest.mark.parametrize("x", ["age + 2", "real", "third / 1000", "2", "0.5"])
+def test_a_power_beyond_all_steps_is_refused_at_once(x: str, n: str) -> None:
+    """It ended in ``decimal.Overflow`` or, for a constant, did not end."""
+    with pytest.raises(BadQuestion, match="smaller exponent"):
+        look(f"POWER({x}, {n})")

@@ -4,7 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.query.answer.suggest import CELLS, SIGNED_POWERS
+from discreet.query.answer.suggest import CELLS
+from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.plan.evaluate import evaluate
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.types import Date, Number

@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BadData
 from discreet.query.answer.serialize import answer as written
-from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.profile.histogram import Histogram, _scale
 from discreet.query.profile.questions import COUNT, KEY, About, table_questions
 from discreet.session.price import Price

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,8 @@ from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import Recorder, SystemBits
-from discreet.stable import EDIT, Release, units
+from discreet.stable import ADD_REMOVE, EDIT, Release, units
+from tests.helpers.stability import distance
 
 CHANGE_ONE = Neighbours.CHANGE_ONE
 BOTH = list(Neighbours)
@@ -131,6 +134,34 @@ def test_a_choice_behind_a_map_keeps_its_price_on_all_small_data() -> None:
     assert changed.cost() == Pure(2)
     assert check(changed, values=["a", "b"], rows=2, searches=0, claim=Pure(2)).ok
     assert not check(changed, values=["a", "b"], rows=2, searches=0, claim=Pure(1)).ok
+
+
+@pytest.mark.parametrize("metric", [ADD_REMOVE, EDIT], ids=str)
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_noise_behind_a_map_keeps_its_price_on_all_small_data(metric: Any, d: int) -> None:
+    """Every pair of small data at every distance: the loss of Laplace noise is how far the exact answers move.
+
+    The twin books the distance 1 for all.
+    """
+    scale = Fraction(6)
+    data = [list(x) for n in range(5) for x in combinations_with_replacement([0, 1, 5], n)]
+    pairs = [(i, j) for i in range(len(data)) for j in range(i) if distance(metric, data[i], data[j]) == d]
+    maps: list[tuple[Any, Callable[[list[int]], list[int]]]] = [
+        (stable.count(neighbours=metric), lambda rows: [len(rows)]),
+        (stable.sum(bounds=(0, 4), neighbours=metric), lambda rows: [sum(min(x, 4) for x in rows)]),
+        (stable.count_by([0, 1, 2], neighbours=metric), lambda rows: [rows.count(k) for k in (0, 1, 2)]),
+        (stable.filter(lambda x: x > 0, neighbours=metric) >> stable.count_by([1, 5]),
+         lambda rows: [rows.count(k) for k in (1, 5)]),
+    ]  # fmt: skip
+    for made, exact in maps:
+        release = made >> laplace(scale=scale)
+        price = release.cost(d)
+        assert isinstance(price, Pure)
+        answers = [exact(rows) for rows in data]
+        worst = max(sum(abs(a - b) for a, b in zip(answers[i], answers[j], strict=True)) / scale for i, j in pairs)
+        assert worst <= price.epsilon
+        assert worst == price.epsilon or metric is EDIT
+        assert not worst or d == 1 or worst > release.cost(1).epsilon
 
 
 def test_the_answer_has_all_that_an_answer_has() -> None:

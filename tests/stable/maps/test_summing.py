@@ -128,3 +128,11 @@ def test_a_sum_charged_for_less_is_refuted(bounds: tuple[int, int], metric: RowM
 def test_what_is_refused(build: Callable[[], Any], message: str) -> None:
     with pytest.raises(BadParameter, match=message):
         build()
+
+
+def test_units_and_groups_are_refused_where_rows_are_summed() -> None:
+    """One unit may have any number of rows: the stability of rows would be claimed for units."""
+    with pytest.raises(BadParameter, match="insert cap_rows"):
+        stable.sum(bounds=(0, 9), neighbours=stable.units("id"))
+    with pytest.raises(BadParameter, match="insert cap_rows"):
+        stable.sum_by(["a"], by=0, of=1, bounds=(0, 9), neighbours=stable.units("id"))

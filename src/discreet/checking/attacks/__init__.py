@@ -2,6 +2,7 @@
 
 from discreet.checking.attacks.coins import biased_coins
 from discreet.checking.attacks.guessing import averaging, differencing
+from discreet.checking.attacks.linkage import linkage
 from discreet.checking.attacks.membership import membership
 from discreet.checking.attacks.precision import precision
 from discreet.checking.attacks.reconstruction import reconstruction
@@ -14,6 +15,7 @@ __all__ = [
     "averaging",
     "biased_coins",
     "differencing",
+    "linkage",
     "membership",
     "precision",
     "reconstruction",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -31,6 +31,8 @@ from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.measures import ZCDP
 from discreet.progress import Progress
+from discreet.query.choose.clips import longer_units
+from discreet.query.choose.open_parts import usual, with_chosen
 from discreet.query.engine import Engine
 from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
 from discreet.query.estimate.prepare import Job, Part, jobs
@@ -38,8 +40,8 @@ from discreet.query.estimate.quantile_search import Search
 from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units, paid_with
 from discreet.query.lower.bounding import groups
 from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Stored, StoredKind
-from discreet.query.plan.work import AnyWork, Exact
-from discreet.query.run import Quote
+from discreet.query.plan.work import AnyWork, Exact, UnitClasses
+from discreet.query.run import Quote, closed_quote
 from discreet.session.price import Price
 from discreet.session.query import Query
 
@@ -57,6 +59,8 @@ _ARROW: dict[StoredKind, Any] = {
     StoredKind.TIMESTAMP: pa.timestamp("us"),
 }
 
+_CHOICES = 3
+"""Of a query that chooses, how many choices are tried."""
 Row = dict[str, Any]
 Bundle = dict[str, list[Row]]
 """The rows of one unit (or of nobody), by table."""
@@ -107,20 +111,23 @@ def check_query(
         rho, epsilon = (1, None) if isinstance(session.budget, ZCDP) else (None, 1)
     asked = query.quote(Price(epsilon, rho=rho))
     chance = random.Random(seed)  # noqa: S311 - which tables to try, not noise
-    trial = Trial(asked, engine or session.engine, session.schemas, load or (lambda _, table: table))
+    trials = [
+        Trial(one, engine or session.engine, session.schemas, load or (lambda _, table: table))
+        for one in (asked, *_with_some_choices(asked, chance))
+    ]
     claim = (
         f"one unit moves the exact numbers by no more than {asked.plan.noise.value} noise for {asked.allowance} allows"
     )
 
     def method(many: int) -> str:
-        each = f"of up to {3 * most_rows} rows per unit, each without each of its units, on {trial.engine.name}"
+        each = f"of up to {3 * most_rows} rows per unit, each without each of its units, on {trials[0].engine.name}"
         return f"{many} made-up tables {each}"
 
     tried, until = 0, None if seconds is None else monotonic() + seconds
     with Progress(None) as progress:
         for many in range(1, tables + 1):
             progress.step(f"checking made-up table {many:,} of at most {tables:,}")
-            made = make_tables(session.schemas, chance, most_rows)
+            made, trial = make_tables(session.schemas, chance, most_rows), trials[many % len(trials)]
             for unit in range(len(made.units)):
                 tried += 1
                 wrong = trial.compare(made, unit)
@@ -131,6 +138,24 @@ def check_query(
             if until is not None and monotonic() > until:
                 return Report("query", claim, method(many), tried)
     return Report("query", claim, method(tables), tried)
+
+
+def _with_some_choices(asked: Quote, chance: random.Random) -> list[Quote]:
+    """The answer of a query that chooses, with some of the contribution bounds and clips that it may choose."""
+    steps, quotes = asked.choosing, list[Quote]()
+    for _ in range(_CHOICES if steps is not None else 0):
+        assert steps is not None  # noqa: S101
+        chosen = []
+        for opened in steps.parts:
+            stood_in = usual(opened)
+            rows = chance.choice((1, 2, 3, 7)) if opened.rows else stood_in.caps.max_rows
+            clips = {measure: chance.choice((1, 2, 5, 64, 1 << 20, 1 << 40)) for measure in stood_in.clips}
+            centres = {measure: chance.choice((0, 3, -40)) for measure in stood_in.bounds if measure in clips}
+            caps = replace(stood_in.caps, max_rows=rows)
+            chosen.append((opened, replace(stood_in, caps=caps, clips=clips, centres=centres)))
+        questions = [with_chosen(question, tuple(chosen)) for question in steps.questions]
+        quotes.append(closed_quote(questions, steps.answering, steps.neighbours))
+    return quotes
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------
@@ -144,14 +169,19 @@ class Trial:
     engine: Engine
     schemas: Mapping[str, Schema]
     load: Load
+    _last: list[tuple[Tables, tuple[Exact, ...] | None]] = field(default_factory=list)
+    """The tables of the last comparison, and what they gave with all units: the next is often about another unit."""
 
     def compare(self, made: Tables, unit: int) -> str | None:
         """What is wrong between the tables and the tables without that unit, as text; None if nothing is."""
         plan = self.asked.plan
         sets = list(zip(self.asked.parts, plan.sets, plan.selections, strict=True))
         todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]
-        works = [job.work for some in todo for job in some]
-        first, second = (self._run(works, made, without) for without in (None, unit))
+        before = [] if self.asked.choosing is None else self.asked.choosing.works()
+        works = [*before, *(job.work for some in todo for job in some)]
+        if not self._last or self._last[0][0] is not made:
+            self._last[:] = [(made, self._run(works, made, None))]
+        first, second = self._last[0][1], self._run(works, made, unit)
         if first is None and second is None:
             raise BadData(
                 f"the engine {self.engine.name} could not run the made-up tables, so nothing was checked; "
@@ -160,6 +190,9 @@ class Trial:
         if first is None or second is None:
             return "the engine fails on one side only"
         pairs = iter(zip(first, second, strict=True))
+        for work in before:
+            if (wrong := _moves_of_classes(work, *next(pairs))) is not None:
+                return wrong
         for (part, noised, selection), some in zip(sets, todo, strict=True):
             judge = Judge(part, noised, selection)
             for job in some:
@@ -236,6 +269,16 @@ class Judge:
         if any(a[k] > weight for k in lonely):
             return f"a key that one unit alone has weighs {max(a[k] for k in lonely)}, {weight} is allowed"
         return None
+
+
+def _moves_of_classes(work: AnyWork, first: Exact, second: Exact) -> str | None:
+    """A unit that leaves is in one class of each total: so no number of longer units grows, and none falls by two."""
+    assert isinstance(work, UnitClasses)  # noqa: S101
+    for place in range(len(work.totals)):
+        (many, longer), (fewer, left) = (longer_units(exact, place, len(work.edges)) for exact in (first, second))
+        if any(not 0 <= a - b <= 1 for a, b in zip((many, *longer), (fewer, *left), strict=True)):
+            return f"a unit moves the numbers of units with longer totals by more than one, or both ways: {work}"
+    return None
 
 
 def _vector(exact: Exact, i: int) -> Vector:
@@ -407,27 +450,30 @@ def as_arrow(schema: Schema, rows: Sequence[Row]) -> pa.Table:
 
 
 def shrink(made: Tables, unit: int, wrong: str, again: Callable[[Tables, int], str | None]) -> tuple[Tables, int, str]:
-    """Leave out units and rows one by one as long as something is still wrong."""
-    changed = True
-    while changed:
-        changed = False
-        for smaller, at in _smaller(made, unit):
-            found = again(smaller, at)
-            if found is not None:
-                made, unit, wrong, changed = smaller, at, found, True
-                break
+    """Leave out all other units, then units and rows one by one, as long as something is still wrong."""
+    smaller = _smaller(made, unit)
+    place = failed = 0  # it goes on where something was left out: what was needed before is needed after, nearly always
+    while failed < len(smaller):
+        candidate = smaller[place % len(smaller)]
+        found = again(*candidate)
+        if found is None:
+            place, failed = place + 1, failed + 1
+        else:
+            (made, unit), wrong, failed = candidate, found, 0
+            smaller = _smaller(made, unit)
     return made, unit, wrong
 
 
 def _smaller(made: Tables, unit: int) -> list[tuple[Tables, int]]:
-    found = [
+    found = [(Tables(made.public, (made.units[unit],)), 0)] if len(made.units) > 2 else []
+    found += [
         (Tables(made.public, made.units[:i] + made.units[i + 1 :]), unit - (i < unit))
         for i in range(len(made.units))
         if i != unit
     ]
     for i, bundle in enumerate(made.units):
         for less in _less(bundle):
-            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))  # noqa: PERF401
+            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))
     found += [(Tables(less, made.units), unit) for less in _less(made.public)]
     return found
 

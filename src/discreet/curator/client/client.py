@@ -175,8 +175,7 @@ class RemoteSession:
         """Several questions for one price, shared so that all are about equally far off; ``release`` pays and answers.
 
         What each gets is shown before anything is paid. Instead of a price, ``error`` may name an error for each
-        question: the least price that keeps all of them is found. If caps or bounds are to be chosen and nobody has
-        bought a profile, a tenth of the price buys it when the plan is released.
+        question: the least price that keeps all of them is found.
         """
         found = self.workload(queries).queries
         kept = None if error is None else checked_targets(error, len(found))
@@ -291,8 +290,6 @@ class RemoteSession:
 
         Keys of public tables are read there, and long lists are sent in part; what depends on them is decided there.
         """
-        if any(one.auto for schema in self.schemas.values() for one in schema.table.columns.values()):
-            return None  # bounds are chosen there
         lowered = lower_question(with_presence(asked, self.schemas), self.schemas)
         listed = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
         known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
@@ -315,7 +312,7 @@ class RemoteSession:
         """A dashboard of this name: opened and paid for all of its days, or gone on with, if it is the same.
 
         ``method``: "best" has the least error of the totals, "values" that of single days. ``max_rows``: rows of one
-        unit that count on one day, needed where the table's cap is to be chosen.
+        unit that count on one day, needed where the table declares none.
         """
         body = {"sql": text, "by": by, "horizon": horizon, "days": days, "method": read_method(method).value}
         body |= {} if max_rows is None else {"max_rows": max_rows}

@@ -24,12 +24,14 @@ from discreet.curator.client.client import RemoteSession
 from discreet.curator.client.client import connect as connect_session
 from discreet.errors import BadParameter, BadQuestion, DiscreetError, LedgerUnavailable, OverBudget
 from discreet.exact import Number
+from discreet.query.front.sql.syntax_tree import placeholders
 
 apilevel = "2.0"
 threadsafety = 1
 paramstyle = "qmark"
 ERROR = "_error"
 """What is put after the name of a column for the column of its error bars."""
+_DIGITS = 300
 
 
 class Warning(Exception):
@@ -127,7 +129,7 @@ def connect(
     """A data set of a curator; ``epsilon`` is the price of statements that name none, ``errors``: error columns."""
     try:
         session = connect_session(url, token, dataset)
-    except DiscreetError as error:
+    except Exception as error:
         raise _translated(error) from error
     return Connection(session, epsilon, delta, errors=errors)
 
@@ -215,11 +217,11 @@ class Cursor:
             answer = session.sql(text).release(
                 price, delta=delta if delta is not None else self.connection.delta, key=key
             )
-        except DiscreetError as error:
+            self._take(answer)
+            self.answer, self.charge = answer, answer.number
+            self.paid_before = key is not None and answer.paid_before
+        except Exception as error:
             raise _translated(error) from error
-        self.answer, self.charge = answer, answer.number
-        self.paid_before = key is not None and answer.paid_before
-        self._take(answer)
         return self
 
     def executemany(self, operation: str, parameters: Sequence[Sequence[Any]], **options: Any) -> None:
@@ -295,20 +297,19 @@ def bind(operation: str, parameters: Sequence[Any]) -> str:
     """
     if isinstance(parameters, str | Mapping) or not isinstance(parameters, Sequence):
         raise ProgrammingError("parameters must be a sequence, one for each ?")
-    left, parts, quote = list(parameters), [], ""
-    for character in operation:
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character == "?":
-            if not left:
-                raise ProgrammingError("there are more ? than parameters")
-            parts.append(_literal(left.pop(0)))
-            continue
-        parts.append(character)
-    if left:
-        raise ProgrammingError("there are more parameters than ?")
+    try:
+        places = placeholders(operation)
+    except DiscreetError as error:
+        raise _translated(error) from error
+    if len(places) != len(parameters):
+        raise ProgrammingError(f"the statement has {len(places)} ?, and {len(parameters)} parameters were given")
+    parts, after = [], 0
+    for place, value in zip(places, parameters, strict=True):
+        literal = _literal(value)
+        minus = operation[:place].endswith("-") and literal.startswith("-")  # two would begin a comment
+        parts += [operation[after:place], " " if minus else "", literal]
+        after = place + 1
+    parts.append(operation[after:])
     return "".join(parts)
 
 
@@ -318,8 +319,8 @@ def _literal(value: Any) -> str:
         return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
-    if isinstance(value, int | Decimal) or (isinstance(value, float) and abs(value) < 1e300):
-        return format(Decimal(str(value)), "f")
+    if isinstance(value, int | float | Decimal):
+        return _number(value)
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.replace(tzinfo=None).isoformat(sep=' ')}'"
     if isinstance(value, date):
@@ -327,6 +328,17 @@ def _literal(value: Any) -> str:
     if isinstance(value, str) and "\0" not in value:
         return "'" + value.replace("'", "''") + "'"
     raise DataError(f"a {type(value).__name__} cannot be part of a question")
+
+
+def _number(value: int | float | Decimal) -> str:
+    """A number in digits; one that a query could not hold is refused before it is written out."""
+    try:
+        exact = Decimal(value) if isinstance(value, int) else Decimal(str(value))
+    except (ArithmeticError, ValueError):
+        raise DataError("a number with so many digits cannot be part of a query") from None
+    if not exact.is_finite() or abs(exact.adjusted()) > _DIGITS:
+        raise DataError(f"a number of a query is finite, with at most {_DIGITS} digits")
+    return format(exact, "f")
 
 
 def _kind(values: Sequence[Any]) -> str | None:
@@ -346,9 +358,11 @@ def _kind(values: Sequence[Any]) -> str | None:
     return None
 
 
-def _translated(error: DiscreetError) -> Error:
+def _translated(error: Exception) -> Error:
     if isinstance(error, LedgerUnavailable | OverBudget):
         return OperationalError(str(error))
     if isinstance(error, BadQuestion | BadParameter):
         return ProgrammingError(str(error))
-    return DatabaseError(str(error))
+    if isinstance(error, DiscreetError):
+        return DatabaseError(str(error))
+    return InternalError("the reply of the curator has another form than an answer; is this the address of a curator?")

@@ -17,7 +17,6 @@ from discreet.errors import BadParameter, Unsupported
 from discreet.exact import Number, number
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.preview import ColumnPreview, Preview
-from discreet.query.profile.sizes import Cut
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -104,19 +103,13 @@ class RemoteAnswer(Answered):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
+        """What is known, or not known, beside the error bars."""
         return tuple(self.reply["answer"].get("notes", ()))
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Nothing more: the service sends them among the notes."""
         return ()
-
-    @property
-    def cut(self) -> Cut | None:
-        """The estimated share of rows that caps cut, if a profile is there to tell."""
-        found = self.reply["answer"].get("cut")
-        return None if found is None else Cut(**found)
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story

@@ -1,7 +1,7 @@
 """A plan of a curator: what each question gets, shown before anything is paid; then all of them for one price.
 
 Promise: a release is charged once, under its key, however often the connection breaks. It is planned there as it was
-shown, with the profiles that are there then.
+shown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """HTTP to a curator, with a token.
 
 Promise: requests go to the curator and to nobody else. Errors are those of the tree, raised here as they were there,
-with their fields.
+with their fields. Whatever a server sends, no more than ``LARGEST`` bytes of it are kept, and a reply that cannot be
+read is ``CuratorRefused``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import secrets
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from discreet.curator.error_replies import rebuilt
@@ -21,6 +22,8 @@ from discreet.errors import BadParameter, CuratorRefused, DiscreetError, LedgerB
 Once = Callable[[str, str, bytes | None], tuple[int, Any]]
 _TRIES = 4
 _SECONDS = 120.0
+LARGEST = 1 << 28
+"""Bytes of a reply."""
 
 
 class Transport:
@@ -61,6 +64,8 @@ class Transport:
                     "the certificate of the curator is not trusted here: name a file with its authority in the "
                     "environment variable SSL_CERT_FILE",
                 ) from None
+            except (MemoryError, RecursionError):
+                raise _unreadable() from None
             except (OSError, http.client.HTTPException, ValueError):
                 if left:
                     time.sleep(0.2)
@@ -76,12 +81,12 @@ class Transport:
 
     def _once(self, method: str, path: str, body: bytes | None) -> tuple[int, Any]:
         status, sent = self._sent(method, path, body)
-        return status, json.loads(sent)
+        return status, _from_json(sent)
 
     def _file(self, method: str, path: str, body: bytes | None) -> tuple[int, Any]:
         """A file as it is; an error as JSON."""
         status, sent = self._sent(method, path, body)
-        return status, sent if status < 400 else json.loads(sent)
+        return status, sent if status < 400 else _from_json(sent)
 
     def _sent(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
@@ -92,9 +97,27 @@ class Transport:
                 headers["content-type"] = "application/json"
             connection.request(method, self._base + path, body, headers)
             reply = connection.getresponse()
-            return reply.status, reply.read()
+            sent = reply.read(LARGEST + 1)
+            if len(sent) > LARGEST:
+                raise _unreadable()
+            return reply.status, sent
         finally:
             connection.close()
+
+
+def _from_json(sent: bytes) -> Any:
+    """What JSON says; NaN and infinity are not JSON."""
+
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(constant)
+
+    return json.loads(sent, parse_constant=refuse)
+
+
+def _unreadable() -> CuratorRefused:
+    return CuratorRefused(
+        "Unreadable", f"the reply cannot be read, or has more than {LARGEST:,} bytes; is this the address of a curator?"
+    )
 
 
 def new_key(key: str | None) -> str:

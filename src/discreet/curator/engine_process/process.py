@@ -92,6 +92,7 @@ class Isolated:
         """
         process = self._turns.take(name, float(self._limits.patience))
         self._here.process = process
+        process.ends = None
         self._keep_one_ready()
         try:
             yield
@@ -223,6 +224,8 @@ class _Process:
         self._next: _Process | None = None
         """The one that takes over at the next question, once it is up."""
         self._preparing = False
+        self.ends: float | None = None
+        """When the question must be computed that it is held for: one deadline for all that is run for it."""
         self.renewals = 0
         self.failures = 0
         self._computed = 0
@@ -265,18 +268,20 @@ class _Process:
             raise EngineFailed from None
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
-        return read_exact(self._computed_by("run", list(works), schemas))
+        now = time.monotonic()
+        self.ends = self.ends or now + float(self._limits.deadline)
+        return read_exact(self._computed_by("run", list(works), schemas, self.ends - now))
 
     def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
         sizes = [prod(len(work.keys[i].allowed or ()) for i in one) for one in work.sets]
-        return read_cells(self._computed_by("sets", work, schemas), sizes)
+        return read_cells(self._computed_by("sets", work, schemas, float(self._limits.deadline)), sizes)
 
-    def _computed_by(self, kind: str, work: Any, schemas: Mapping[str, Schema]) -> bytes:
+    def _computed_by(self, kind: str, work: Any, schemas: Mapping[str, Schema], seconds: float) -> bytes:
         """The reply of the process, which is sent the schemas if it does not have them."""
         self._start()
         known = self._sent is schemas
         self._sent = schemas
-        payload = self._ask((kind, (work, None if known else dict(schemas))), float(self._limits.deadline))
+        payload = self._ask((kind, (work, None if known else dict(schemas))), seconds)
         self._computed += 1
         if self._computed >= RENEWED_AFTER and not self._preparing and not self.closed:
             self._preparing = True

@@ -45,6 +45,12 @@ class In(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+class PaperIn(In):
+    """A receipt or release card, to be checked."""
+
+    text: Annotated[StrictStr, Field(min_length=1, max_length=60_000)]
+
+
 class Promise(In):
     """A budget or cap: epsilon, epsilon and delta, or rho and perhaps delta."""
 

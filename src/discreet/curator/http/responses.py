@@ -52,6 +52,18 @@ class Me(BaseModel):
     expires: str
 
 
+class PaperOut(BaseModel):
+    """A genuine receipt or release card: what it says, and whether the ledger still holds its charge."""
+
+    kind: Literal["receipt", "card"]
+    number: int
+    dataset: str
+    query: str
+    price: str
+    hash: str
+    stands: bool
+
+
 class SyntheticResult(BaseModel):
     """What came of a job: how many rows of which columns, what was spent, and how well the model fits."""
 
@@ -188,7 +200,7 @@ class PreviewOut(BaseModel):
     counted: str
     """What counts of one unit."""
     notes: list[str] = []
-    """What was chosen from a profile, and why."""
+    """What else there is to know before it is paid."""
     shares: list[Share] = []
     """Where the price goes."""
     advice: str
@@ -216,15 +228,7 @@ class PlannedQuestionOut(BaseModel):
 
     question: str
     tables: list[str]
-    cap: int
-    """The rows of one unit that count."""
     error: float | None
-    """Noise and what caps cut together; noise alone where the cut is unknown."""
-    noise: float | None
-    cut: float | None
-    """The share that caps cut, about; null if no profile tells it."""
-    corrected: bool
-    """Whether its groups are made to agree with a total."""
     rows: int
     alone: float | None
     """Its error, were it asked by itself for an equal part of the price."""
@@ -263,10 +267,10 @@ class AnswerTable(BaseModel):
     confidence: str
     cost: str
     counted: str = ""
+    clipped: list[dict[str, Any]] = []
+    """To what contributions of one unit were scaled down, where the query chose that."""
     notes: list[str] = []
-    """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
-    cut: dict[str, float | int | str] | None = None
-    """The share of rows that caps cut, about, where a profile tells."""
+    """What is known, or not known, beside the error bars."""
     story: list[str]
     bins: dict[str, float] = {}
     """Keys that are the lower ends of bins, and how wide these are."""

@@ -118,7 +118,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     async def ask(request: Request, dataset: DatasetName, body: requests.AskIn) -> Response:
         """Pay for a question and get its answer, with a signed receipt and release card.
 
-        The first one that needs a profile of a table, to choose caps or bounds, buys it with a tenth of its price.
+        Contribution bounds, value bounds and groups that nobody declared are chosen within its price.
         """
         return _json(await paid(request, dataset, body.question(), body.key))
 
@@ -158,8 +158,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     async def ask_plan(request: Request, dataset: DatasetName, body: requests.PlanAskIn) -> responses.AnswerOut:
         """Pay once for a plan and get all answers, with one signed receipt and release card.
 
-        It is planned as its preview is, with the profiles that are there then; if one is needed and there is none, a
-        tenth of the price buys it first.
+        It is planned as its preview is. What nobody declared is chosen within the price.
         """
         return await paid(request, dataset, body.question(), body.key)
 
@@ -170,5 +169,5 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
 
     @app.post("/api/datasets/{dataset}/profile")
     async def ask_profile(request: Request, dataset: DatasetName, body: requests.ProfileIn) -> responses.AnswerOut:
-        """Pay once for a private profile of a table: histograms from which caps are then chosen, for free."""
+        """Pay once for a private profile of a table: histograms of rows per unit, groups, keys and values."""
         return await paid(request, dataset, body.question(), body.key)

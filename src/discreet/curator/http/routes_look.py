@@ -8,7 +8,7 @@ from fastapi import FastAPI, Path, Query, Request
 from fastapi.responses import Response
 
 from discreet.curator.error_replies import Refusal
-from discreet.curator.http import responses
+from discreet.curator.http import requests, responses
 from discreet.curator.http.middleware import CALLER
 from discreet.curator.parquet import write_parquet
 from discreet.curator.service import serialize
@@ -117,6 +117,11 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
             raise Refusal.nothing_here()
         one = tables[part - 1]
         return _download(write_parquet(one.columns, one.rows, one.errors), f"answer-{number}.parquet", _PARQUET)
+
+    @app.post("/api/papers/verify")
+    def verify(paper: requests.PaperIn) -> responses.PaperOut:
+        """Whether a receipt or release card was signed by this ledger, and whether its charge stands there."""
+        return responses.PaperOut(**curator.verify_paper(paper.text))
 
     @app.get("/api/budget")
     def budget(request: Request) -> list[responses.Standing]:

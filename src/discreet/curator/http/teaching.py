@@ -15,7 +15,7 @@ from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.privacy.accountants.conversions import zcdp_to_approx
-from discreet.privacy.accountants.tradeoff import power_up
+from discreet.privacy.accountants.tradeoff import bends, power_up
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx
@@ -44,7 +44,7 @@ def _delta(value: str) -> Fraction:
 def attacker(epsilon: str, delta: str) -> dict[str, Any]:
     """The best that any attacker can do: true positives for each rate of false positives."""
     promise = Approx(_epsilon(epsilon), _delta(delta))
-    rates = [Fraction(i, POINTS) for i in range(POINTS + 1)]
+    rates = sorted({*(Fraction(i, POINTS) for i in range(POINTS + 1)), *bends(promise)})
     return {
         "false_positives": [float(rate) for rate in rates],
         "true_positives": [float(power_up(promise, rate)) for rate in rates],

@@ -89,6 +89,7 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("GET", "/api/answers/{number}/receipt"): ALL,
     ("GET", "/api/answers/{number}/card"): ALL,
     ("GET", "/api/answers/{number}/parquet"): ALL,
+    ("POST", "/api/papers/verify"): ALL,
     ("GET", "/api/budget"): ALL,
     ("GET", "/api/ledger"): ALL,
     ("GET", "/api/ledger/head"): ALL,

@@ -7,7 +7,7 @@ what is written into the ledger and what a key is bound to. Planning touches no 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.answer import confidence_level
@@ -18,9 +18,9 @@ from discreet.query.answer.suggest import bounds_words, sizes_question
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import KEY, About, Asked, table_questions
-from discreet.session.caps.profiles import profile_order
 from discreet.session.plan import Plan, check_plain
 from discreet.session.price import Price
+from discreet.session.profiles import profile_order
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
 from discreet.session.target_plan import plan_for
@@ -56,16 +56,16 @@ class SqlQuestion:
         return self.price.texts()
 
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
-        """What is asked, read and not too large; what cannot be one release is refused before anything is bought."""
+        """What is asked, read and not too large; what cannot be one release is refused."""
         query = read(self.sql)
         query.check_whole()
         check(query.prepared.all)
         return (query,)
 
-    def order(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Order:
-        """The price, the noise, and what becomes of the numbers; ``expected``: also if caps are not chosen yet."""
+    def order(self, session: Session, read: Read, check: Check) -> Order:
+        """The price, the noise, and what becomes of the numbers."""
         (query,) = self.queries(read, check)
-        return query.expected(self.price) if expected else query.order(self.price)
+        return query.order(self.price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,16 +99,16 @@ class WorkloadQuestion:
         return self.price.texts() | {"workload": [len(text.strip()) for text in self.sqls]}
 
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
-        """What is asked, read and not too large; what cannot be one release is refused before anything is bought."""
+        """What is asked, read and not too large; what cannot be one release is refused."""
         queries = tuple(read(text) for text in self.sqls)
         for query in queries:
             query.check_whole()
         check([one for query in queries for one in query.prepared.all])
         return queries
 
-    def order(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Order:
+    def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price of all together, the noise, and what becomes of the numbers."""
-        return Workload(session, self.queries(read, check)).order(self.price, expected=expected)
+        return Workload(session, self.queries(read, check)).order(self.price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,18 +125,18 @@ class PlanQuestion(WorkloadQuestion):
         return super(PlanQuestion, self).parameters | {"plan": "one price"}  # slots: super() is of another class
 
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
-        """What is asked, read and not too large; what a plan cannot hold is refused before anything is bought."""
+        """What is asked, read and not too large; what a plan cannot hold is refused."""
         queries = super(PlanQuestion, self).queries(read, check)
-        check_plain(queries, expected=True)
+        check_plain(queries)
         return queries
 
-    def plan(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Plan:
-        """What each question gets, and the order; ``expected``: also where caps or bounds are not chosen yet."""
-        return plan_for(session, self.queries(read, check), self.price, expected=expected)
+    def plan(self, session: Session, read: Read, check: Check) -> Plan:
+        """What each question gets, and the order."""
+        return plan_for(session, self.queries(read, check), self.price)
 
-    def order(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Order:
+    def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price of all together, the noise, and what becomes of the numbers."""
-        return self.plan(session, read, check, expected=expected).order
+        return self.plan(session, read, check).order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,13 +167,11 @@ class SizesQuestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileQuestion:
-    """A private profile of a table, or of some of its columns: the histograms, from which caps are chosen."""
+    """A private profile of a table, or of some of its columns: histograms to be looked at."""
 
     table: str
     columns: tuple[str, ...] | None
     price: Price
-    sizes: bool = True
-    """Whether rows per unit are among them: not where they are known already."""
 
     @property
     def query(self) -> str:
@@ -185,12 +183,11 @@ class ProfileQuestion:
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
         columns = None if self.columns is None else list(self.columns)
-        known = {} if self.sizes else {"sizes": False}
-        return self.price.texts() | {"profile": self.table, "columns": columns} | known
+        return self.price.texts() | {"profile": self.table, "columns": columns}
 
     def asked(self, session: Session) -> tuple[Asked, ...]:
         """The histograms."""
-        return table_questions(self.table, session.schemas, self.columns, sizes=self.sizes)
+        return table_questions(self.table, session.schemas, self.columns)
 
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price, the noise, and what becomes of the numbers."""
@@ -199,32 +196,7 @@ class ProfileQuestion:
         return profile_order(session, asked, self.query, self.price)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitsQuestion:
-    """The sizes of units among the rows of a question about several tables, from which its caps are chosen."""
-
-    sql: str
-    about: tuple[Asked, ...]
-    price: Price
-
-    @property
-    def query(self) -> str:
-        """What is written into the ledger."""
-        return f"{UNITS_OF}{self.sql.strip()}"
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """All but the text that decides the answer, in canonical form."""
-        return self.price.texts() | {"units": "sizes"}
-
-    def order(self, session: Session, read: Read, check: Check) -> Order:
-        """The price, the noise, and what becomes of the numbers."""
-        check([one.prepared for one in self.about])
-        return profile_order(session, self.about, self.query, self.price)
-
-
-AnyQuestion = SqlQuestion | WorkloadQuestion | PlanQuestion | SizesQuestion | ProfileQuestion | UnitsQuestion
-UNITS_OF = "sizes of units for: "
+AnyQuestion = SqlQuestion | WorkloadQuestion | PlanQuestion | SizesQuestion | ProfileQuestion
 
 
 def ordered(asked: AnyQuestion, session: Session, read: Read, check: Check) -> Order:
@@ -233,19 +205,14 @@ def ordered(asked: AnyQuestion, session: Session, read: Read, check: Check) -> O
     return asked.order(session, read, check)
 
 
-def noted(answers: Sequence[TableAnswer], words: tuple[str, ...]) -> tuple[TableAnswer, ...]:
-    """The answers with something more to say."""
-    return tuple(replace(one, notes=(*one.notes, *words)) for one in answers)
-
-
 def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], session: Session) -> dict[str, Any]:
     """The answers as they are stored and sent."""
     confidence = number(asked.price.confidence, "confidence")
     found = [serialize.answer_for_client(one, confidence) for one in answers]
-    if isinstance(asked, ProfileQuestion | UnitsQuestion):
-        about = asked.about if isinstance(asked, UnitsQuestion) else asked.asked(session)
+    if isinstance(asked, ProfileQuestion):
+        about = asked.asked(session)
         found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
-    if not isinstance(asked, WorkloadQuestion | ProfileQuestion | UnitsQuestion):
+    if not isinstance(asked, WorkloadQuestion | ProfileQuestion):
         return found[0]
     return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
 

@@ -73,21 +73,21 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 # --- previews --------------------------------------------------------------------------------------------------------
 
 
-def previews(found: Sequence[Preview], order: Order, left: Measure, notes: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The error bars that each answer of an order would have, and how it would be made; ``notes``: of the whole."""
+def previews(found: Sequence[Preview], order: Order, left: Measure) -> list[dict[str, Any]]:
+    """The error bars that each answer of an order would have, and how it would be made."""
     both = zip(found, _stories(order), strict=True)
-    return [_preview(one, left, notes) | {"story": [*lines, *one.notes]} for one, lines in both]
+    return [_preview(one, left) | {"story": [*lines, *one.notes]} for one, lines in both]
 
 
-def _preview(one: Preview, left: Measure, notes: tuple[str, ...]) -> dict[str, Any]:
-    found = replace(one, remaining=str(left), notes=(*one.notes, *notes)).as_dict()
+def _preview(one: Preview, left: Measure) -> dict[str, Any]:
+    found = replace(one, remaining=str(left)).as_dict()
     return found | {"columns": [column | {"error": plain(column["error"])} for column in found["columns"]]}
 
 
 def _stories(order: Order) -> list[list[str]]:
     """How each answer would be made; where several questions make one, of all of them."""
-    each = iter([story(order.quote, order.quote.questions[place]) for place in order.places])
-    sizes = order.sizes or [1] * len(order.places)
+    each = iter([story(order.quote, question) for question in order.quote.questions])
+    sizes = order.sizes or [1] * len(order.quote.questions)
     return [[line for lines in islice(each, size) for line in lines] for size in sizes]
 
 

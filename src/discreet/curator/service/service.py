@@ -1,7 +1,8 @@
 """The curator itself, without HTTP: who sees which data sets, what a question costs, and how it is answered.
 
 An answer is made in this order, and in no other: plan and price (no data); hold an engine; pay, durably; run the
-engine in its own process; add noise, here; wait for the grid of time; store the answer; hand out what was stored.
+engine in its own process, first for what is to be chosen, all under the one payment; add noise, here; wait for the grid
+of time; store the answer; hand out what was stored.
 
 Promise: nothing leaves that was not stored, nothing is stored that was not paid, and a failure after the payment is
 one constant reply that is stored like an answer. Whatever is refused before the payment is refused by public things.
@@ -35,18 +36,14 @@ from discreet.curator.service.copies.place import check_place
 from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
-from discreet.curator.service.profiles import FirstPurchase, Lacking
 from discreet.curator.service.questions import (
     AnyQuestion,
     Check,
     PlanQuestion,
-    ProfileQuestion,
     Read,
     SqlQuestion,
-    UnitsQuestion,
     WorkloadQuestion,
     accuracy,
-    noted,
     ordered,
     stored_form,
 )
@@ -63,8 +60,8 @@ from discreet.errors import (
     ServiceBusy,
 )
 from discreet.ledger.charges import Charge
-from discreet.ledger.entries import canonical
 from discreet.ledger.journal import Clock, utc
+from discreet.ledger.receipts import paper_price, verify_paper
 from discreet.ledger.state import Dataset, Population, State, limits_of
 from discreet.ledger.store import Ledger
 from discreet.ledger.verify import verify_ledger
@@ -74,9 +71,7 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.schema import EACH_ROW
-from discreet.session.caps.auto import note_of_first_payment
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
-from discreet.session.price import Price
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
 
@@ -94,12 +89,8 @@ class _Unpaid:
     session: Session
     budget_store: LedgerBudget
     reading: tuple[Read, Check]
-    lacking: Lacking
-    """What would be bought first."""
 
-    def previews(
-        self, order: Order, rows: int | None, people: Population, words: tuple[str, ...]
-    ) -> list[dict[str, Any]]:
+    def previews(self, order: Order, rows: int | None, people: Population) -> list[dict[str, Any]]:
         """The error bars of each question of an order, and what all would cost."""
         cost = self.budget_store.quote(order.quote.plan.price)
         common = {
@@ -111,7 +102,7 @@ class _Unpaid:
             "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
             "allowance": write_amount(order.quote.allowance),
         }
-        shown = serialize.previews(self.session.preview(order, rows), order, cost.left, words)
+        shown = serialize.previews(self.session.preview(order, rows), order, cost.left)
         return [one | common for one in shown]
 
 
@@ -285,15 +276,15 @@ class Curator:
         began = time.monotonic()
         known, people = self.dataset(caller, name)
         opened = self.open(known)
-        seen, same = self._seen(opened), None
+        seen, same = self._seen(), None
         if isinstance(asked, SqlQuestion) and asked.price.error is None:
             same = (caller.name, asked)
             before = opened.plans.shown(same, seen)
             if before is not None:
                 return before
         unpaid = self._unpaid(opened, caller, name, asked)
-        order = asked.order(unpaid.session, *unpaid.reading, expected=True)
-        found = unpaid.previews(order, asked.rows, people, unpaid.lacking.words(asked.price))
+        order = asked.order(unpaid.session, *unpaid.reading)
+        found = unpaid.previews(order, asked.rows, people)
         if isinstance(asked, SqlQuestion):
             opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
         if same is not None:
@@ -305,28 +296,20 @@ class Curator:
         known, people = self.dataset(caller, name)
         opened = self.open(known)
         unpaid = self._unpaid(opened, caller, name, asked)
-        plan = asked.plan(unpaid.session, *unpaid.reading, expected=True)
-        words = unpaid.lacking.words(asked.price)
-        shown = unpaid.previews(plan.order, asked.rows, people, words)
-        return {"plan": plan.summary.noting(words).as_dict(), "questions": shown}
+        plan = asked.plan(unpaid.session, *unpaid.reading)
+        shown = unpaid.previews(plan.order, asked.rows, people)
+        return {"plan": plan.summary.as_dict(), "questions": shown}
 
     def _unpaid(self, opened: OpenDataset, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> _Unpaid:
         """Questions that are read, with a budget from which nothing is paid."""
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
         session = opened.session.serving(budget_store)
-        for again in (False, True):
-            opened.profiles.read(self.ledger, name, session, again=again)
-            reading = self._reading(opened, session, caller, name, asked)
-            queries = dict(zip(asked.texts, asked.queries(*reading), strict=True))
-            lacking = Lacking.of(opened.profiles, session, queries)
-            if not lacking.names:
-                break
-        return _Unpaid(session, budget_store, reading, lacking)
+        return _Unpaid(session, budget_store, self._reading(opened, session, caller, asked))
 
-    def _seen(self, opened: OpenDataset) -> tuple[object, ...]:
-        """What previews depend on beside the question: what the ledger has, by whichever server, and its profiles."""
+    def _seen(self) -> tuple[object, ...]:
+        """What previews depend on beside the question: what the ledger has, by whichever server."""
         state = self.ledger.look()
-        return state.sequence, state.hash, opened.profiles.number
+        return state.sequence, state.hash
 
     def previews_at_once(self, caller: Caller, name: str, asked: SqlQuestion) -> bool:
         """Whether a preview is known to take but a moment and to wait for nobody: a server makes it in its loop."""
@@ -335,7 +318,7 @@ class Curator:
         opened = self.open_datasets.opened(self.dataset(caller, name)[0])
         if opened is None:
             return False
-        made = opened.plans.shown((caller.name, asked), self._seen(opened)) is not None
+        made = opened.plans.shown((caller.name, asked), self._seen()) is not None
         return made or opened.plans.quick((caller.name, asked.sql))
 
     def ask(
@@ -353,18 +336,14 @@ class Curator:
         )
         session = opened.session.serving(budget_store)
         try:
-            left = asked.price
             if isinstance(asked, PlanQuestion):
                 budget_store.check_new()  # to plan again what was paid would take seconds, and come to the same
-            if isinstance(asked, SqlQuestion | WorkloadQuestion):
-                left = self._price_left(opened, session, budget_store, caller, name, asked, key, began)
-            reading = self._reading(opened, session, caller, name, asked)
+            reading = self._reading(opened, session, caller, asked)
             with self.planning.limited():
-                order = ordered(replace(asked, price=left), session, *reading)
+                order = ordered(asked, session, *reading)
             self.at("planned")
             with opened.engine.reserved(caller.name):
-                told = note_of_first_payment(asked.price, left)
-                stored, words = self._answered(session, asked, order, budget_store, told)
+                stored, words = self._answered(session, asked, order, budget_store)
         except AlreadyCharged as before:
             return self._again(before.charge)
         charge = budget_store.charge
@@ -373,17 +352,14 @@ class Curator:
         self.at("noise")
         if began is not None:
             self.grid_of(name).hold(began)
-        charge = self.ledger.store_answer(charge, stored, accuracy=words)
-        if isinstance(asked, ProfileQuestion | UnitsQuestion):
-            opened.profiles.learn(charge, session)
-        return charge
+        return self.ledger.store_answer(charge, stored, accuracy=words)
 
     def _answered(
-        self, session: Session, asked: AnyQuestion, order: Order, budget_store: LedgerBudget, told: tuple[str, ...]
+        self, session: Session, asked: AnyQuestion, order: Order, budget_store: LedgerBudget
     ) -> tuple[bytes, dict[str, str] | None]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            stored = stored_form(asked, noted(session.release(order), told), session)
+            stored = stored_form(asked, session.release(order), session)
             return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise
@@ -394,34 +370,10 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return dump(reply(EngineFailed())[1]), None
 
-    def _price_left(  # noqa: PLR0917 - all that a request is made of
-        self, opened: OpenDataset, session: Session, budget_store: LedgerBudget, caller: Caller, name: str,
-        asked: SqlQuestion | WorkloadQuestion, key: str, began: float | None,
-    ) -> Price:  # fmt: skip
-        """What is left of a question's price after the profiles were bought that it needs and nobody has bought."""
-        first = FirstPurchase(
-            ledger=self.ledger,
-            dataset=name,
-            analyst=caller.name,
-            request=canonical([key, name, asked.query, asked.parameters]),
-            profiles=opened.profiles,
-            patience=float(self.config.limits.patience),
-            buy=lambda profile, own: self.ask(caller, name, profile, own, began=began),
-        )
-
-        def read() -> dict[str, Query]:
-            reading = self._reading(opened, session, caller, name, asked)
-            return dict(zip(asked.texts, asked.queries(*reading), strict=True))
-
-        return first.price_left(session, budget_store, asked.price, read)
-
-    def _reading(
-        self, opened: OpenDataset, session: Session, caller: Caller, dataset: str, asked: AnyQuestion
-    ) -> tuple[Read, Check]:
+    def _reading(self, opened: OpenDataset, session: Session, caller: Caller, asked: AnyQuestion) -> tuple[Read, Check]:
         """What reads questions, and what refuses those that are too large: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
-        opened.profiles.read(self.ledger, dataset, session)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:
@@ -432,9 +384,8 @@ class Curator:
 
         def check(questions: Sequence[Prepared]) -> None:
             check_size(questions, self.config.limits)
-            if not any(one.auto for schema in session.schemas.values() for one in schema.table.columns.values()):
-                for text, query in fresh.items():  # bounds that are chosen may be others after the next profile
-                    opened.plans.put((caller.name, text), query)
+            for text, query in fresh.items():
+                opened.plans.put((caller.name, text), query)
 
         return read, check
 
@@ -482,6 +433,17 @@ class Curator:
         if not caller.owner and charge.entry.by != caller.name:
             raise Refusal.nothing_here()
         return charge
+
+    def verify_paper(self, text: str) -> dict[str, Any]:
+        """What a receipt or release card of this ledger says, and whether its charge stands there; or BadSignature."""
+        says = verify_paper(text, self.ledger.look().public_keys)
+        try:
+            charge = self.ledger.charge(says["number"])
+        except NotRegistered:
+            charge = None
+        if charge is None or charge.entry.hash != says["hash"]:
+            return says | {"price": paper_price(says), "stands": False}
+        return says | {"price": str(charge.price), "stands": True}
 
     def budget(self, caller: Caller) -> list[dict[str, Any]]:
         """Where the budgets stand: an analyst's own, or all of them and each analyst's share."""

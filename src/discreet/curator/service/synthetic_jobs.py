@@ -102,7 +102,7 @@ class SyntheticJobs:
         opened = self._curator.open(known)
         schema = opened.session.schemas.get(asked.table)
         if schema is not None and needs_profile(schema):  # it is sold apart: NoProfile if nobody has bought one
-            opened.profiles.read(self._curator.ledger, name, opened.session, again=True)
+            opened.profiles.read(self._curator.ledger, name, opened.session)
         wide = len(asked.columns or (() if schema is None else schema.fields)) or 1
         if asked.rows * wide > STORED:
             raise BadParameter("rows", asked.rows, f"must be at most {STORED // wide:,} for {wide} columns")

@@ -118,7 +118,7 @@ function firstQuestion(schema) {
   const largest = Object.entries(schema.tables).sort((one, other) => other[1].columns.length - one[1].columns.length);
   for (const [name, table] of largest) {
     const key = table.columns.find((one) => one.keys && one.kind === "text");
-    const value = table.columns.findLast((one) => summable(one) && !one.unit);
+    const value = table.columns.findLast((one) => summable(one) && !one.unit && one.low !== null) ?? table.columns.findLast((one) => summable(one) && !one.unit);
     const items = [key?.name, "COUNT(*) AS n", value && `AVG(${value.name}) AS mean_${value.name}`].filter(Boolean);
     if (key && value) return `SELECT ${items.join(", ")}\nFROM ${name}\nGROUP BY ${key.name}`;
   }
@@ -189,7 +189,7 @@ function drawPreview(place, data, state) {
       one.error === null ? null : whisker(one, state, data.columns),
       one.error === null || one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows${one.evenly ? " with values spread evenly over their bounds; else it may be far longer" : ""}`)))),
     data.named_from === null ? null : h("p", { class: "note" }, `Keys are not listed: a key is shown if about ${short(data.named_from)} people or more have it.`),
-    data.notes.map((one) => h("p", { class: "note" }, sentence(one))),
+    [data.counted, ...data.notes].filter(Boolean).map((one) => h("p", { class: "note" }, sentence(one))),
     data.shares.length < 2 ? null : h("p", { class: "quiet small" }, "Where the price goes: ", data.shares.map((one) => `${(one.share * 100).toFixed(0)} % ${one.what}`).join("; ")),
     h("p", { class: "quiet small" }, `${data.noise}; each bar holds with ${level}. ${sentence(data.advice)}`),
     h("h3", {}, "What it costs"),
@@ -224,7 +224,7 @@ function schemaPanel(schema, datasets, box, choose, profile) {
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, schema.protects), "."),
     Object.entries(schema.tables).map(([name, table]) => h("div", { class: "table" },
       h("h3", {}, h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(name) }, name),
-        table.public ? h("span", { class: "chip" }, "public") : table.max_rows === "auto" ? h("span", { class: "chip", title: "Rows of one unit that count: chosen for each question from a profile, which the first question buys" }, "caps chosen") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
+        table.public ? h("span", { class: "chip" }, "public") : table.max_rows === "auto" ? h("span", { class: "chip", title: "Rows of one unit that count: each question chooses, within its own price" }, "caps chosen") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
       h("ul", { class: "columns" }, table.columns.map((column) => h("li", {},
         h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(column.name) }, column.name),
         h("span", { class: "kind" }, describe(column))))),
@@ -241,7 +241,7 @@ function describe(column) {
   }
   if (column.unknown_keys) return h("span", { title: "The keys are not listed: a key is shown if enough people have it" }, "keys unknown");
   if (column.low !== null) return `${column.low} … ${column.high}`;
-  if (column.bounds === "auto") return h("span", { title: "Bounds of the values that count: chosen from a profile, which the first question buys" }, "bounds chosen");
+  if (summable(column)) return h("span", { title: "Bounds of the values that count: each question chooses, within its own price" }, "bounds chosen");
   return column.kind;
 }
 
@@ -262,9 +262,24 @@ export async function historyView(place, [chosen]) {
         h("button", { class: "entry", onclick: () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); } },
           h("code", {}, one.query.replace(/\s+/g, " ").slice(0, 160)),
           h("span", { class: "quiet small" }, `${when(one.time)} · ${one.dataset} · ${priceOf(one.parameters)}${one.answered ? "" : " · no answer yet"}`)),
-        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic || one.parameters.profile || one.parameters.units ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
+        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic || one.parameters.profile || one.parameters.units ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit")))),
+      papers()),
     side));
   open(chosen ? Number(chosen) : charges.at(-1).number);
+}
+
+/** A receipt or release card that somebody shows: is it this ledger's, and does its charge stand there? */
+function papers() {
+  const verdict = h("p", { class: "small", id: "verdict", "aria-live": "polite" });
+  const choose = h("input", { type: "file", id: "paper", accept: ".json", onchange: async () => {
+    if (!choose.files.length) return;
+    try {
+      const paper = await post("/api/papers/verify", { text: (await choose.files[0].text()).trim() });
+      show(verdict, h("b", {}, paper.stands ? "Genuine. " : "Signed here, but the ledger no longer holds this charge: tell the owner. "),
+        `${paper.kind === "card" ? "Release card" : "Receipt"} no. ${paper.number}, ${paper.dataset}, ${paper.price}: `, h("code", {}, paper.query));
+    } catch (error) { show(verdict, complaint(error)); }
+  } });
+  return h("details", {}, h("summary", {}, "Check a receipt or release card"), h("label", {}, "A file that was saved here ", choose), verdict);
 }
 
 function priceOf(parameters) {

@@ -39,7 +39,7 @@ export function answerView(data) {
       h("button", { id: "card", onclick: () => download(`card-${data.number}.json`, data.card) }, "Release card"),
       h("button", { id: "receipt", onclick: () => download(`receipt-${data.number}.json`, data.receipt) }, "Receipt"),
       many.map((answer, i) => h("button", { onclick: () => copy(answer) }, many.length > 1 ? `Copy ${i + 1} as CSV` : "Copy as CSV")),
-      many.map((answer, i) => h("button", { onclick: () => download(`answer-${data.number}${many.length > 1 ? `-${i + 1}` : ""}.csv`, csv(answer)) }, many.length > 1 ? `Save ${i + 1} as CSV` : "Save as CSV")),
+      many.map((answer, i) => h("button", { class: "csv", onclick: () => saveCsv(`answer-${data.number}${many.length > 1 ? `-${i + 1}` : ""}.csv`, answer) }, many.length > 1 ? `Save ${i + 1} as CSV` : "Save as CSV")),
       many.map((_, i) => h("button", { class: "parquet", onclick: () => parquet(data.number, i, many.length > 1) }, many.length > 1 ? `Save ${i + 1} as Parquet` : "Save as Parquet")),
       h("button", { id: "notebook", onclick: () => download(`answer-${data.number}.ipynb`, notebook(data)) }, "Save as notebook")),
     h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => answer.story.map((line) => h("li", {}, line))), h("li", {}, `spent ${many[0].cost}`))));
@@ -118,6 +118,13 @@ function csv(answer) {
   const head = answer.columns.flatMap((name) => (measures.includes(name) ? [name, `${name}_error`] : [name]));
   const rows = answer.rows.map((row, i) => answer.columns.flatMap((name, j) => (measures.includes(name) ? [row[j], answer.errors[name][i]] : [row[j]])));
   return [head, ...rows].map((row) => row.map(quote).join(",")).join("\n");
+}
+
+/** The CSV file, and beside it what was spent, how sure the errors are, and the notes. */
+function saveCsv(name, answer) {
+  download(name, csv(answer));
+  const about = { spent: answer.cost, confidence_of_errors: percent(answer.confidence), notes: [answer.counted, ...(answer.notes ?? [])].filter(Boolean), how_it_was_made: answer.story };
+  download(`${name}-metadata.json`, `${JSON.stringify(about, null, 2)}\n`);
 }
 
 async function parquet(number, i, several) {

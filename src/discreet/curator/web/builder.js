@@ -1,7 +1,7 @@
 // A question without SQL: choose a table, what to compute, for which groups and rows. What is chosen becomes SQL in the
 // editor, where it can be changed.
 
-import { field, h, show, summable } from "./dom.js";
+import { field, groupable, h, show, summable } from "./dom.js";
 
 const name = (text) => (/^[a-z_][a-z0-9_]*$/i.test(text) ? text : `"${text.replaceAll('"', '""')}"`);
 const literal = (value) => (value === null ? "NULL" : typeof value === "number" || typeof value === "boolean" ? String(value).toUpperCase() : `'${String(value).replaceAll("'", "''")}'`);
@@ -24,7 +24,7 @@ export function builder(schema, chosen) {
   const draw = () => {
     const columns = schema.tables[choice.table].columns.filter((one) => !one.unit);
     const numbers = columns.filter(summable).map((one) => one.name);
-    const groups = columns.filter((one) => one.keys || one.unknown_keys).map((one) => one.name);
+    const groups = columns.filter(groupable).map((one) => one.name);
     const listed = columns.filter((one) => one.keys && one.keys.length);
     if (!numbers.includes(choice.column)) choice.column = numbers[0] || "";
     if (!choice.column) choice.what = "COUNT";

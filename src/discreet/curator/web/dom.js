@@ -41,9 +41,8 @@ export function toast(text, kind = "") {
 
 /** A hint of the library in the words of this page. */
 export const hereInWords = (text) => text
-  .replace(/session\.profile\("([^"]+)", epsilon="([^"]*)"\)/, "“Profile of $1”, beside the question, for ε $2,")
   .replace(/(with )?session\.profile\([^)]*\)/, "with “Profile of …” beside the question")
-  .replace(/\bdeclare (?=[^:]*(dp\.|max_rows))/, "ask the owner to declare ");
+  .replace(/\b(declare|set) (?=[^:]*(dp\.|max_rows))/, "ask the owner to $1 ");
 
 /** What an error says, in a box. */
 export function complaint(error) {
@@ -92,8 +91,11 @@ export function paid(data) {
 
 export const when = (text) => text.replace("T", " ").slice(0, 16);
 
-/** Whether sums and averages of a column can be asked: a number whose bounds are declared, or to be chosen. */
-export const summable = (column) => (column.kind === "number" && column.low !== null) || (column.bounds === "auto" && ["number", "real"].includes(column.kind));
+/** Whether sums and averages of a column can be asked: a number, whether its bounds are declared or chosen. */
+export const summable = (column) => ["number", "real"].includes(column.kind);
+
+/** Whether there may be a group for each value of a column: listed, or exact values of which those of enough people are named. */
+export const groupable = (column) => Boolean(column.keys || column.unknown_keys || ["text", "integer", "date"].includes(column.stored));
 
 /** Call a function when its caller has been quiet for a while. */
 export function later(f, milliseconds) {

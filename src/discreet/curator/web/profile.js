@@ -17,7 +17,7 @@ export function profileView(data) {
   return h("article", { class: "card answer profile" },
     h("div", { class: "head" }, h("h2", {}, data.parameters.profile ? `Profile of ${data.parameters.profile}` : "Units of the joined rows of a question"), h("span", { class: "chip" }, `no. ${data.number}`), h("span", { class: "grow" }),
       h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(data)))),
-    h("p", { class: "quiet small" }, "Numbers of units: each weighs one in every picture, however many rows it has. Caps and bounds of questions are chosen from these numbers, for nothing more."),
+    h("p", { class: "quiet small" }, "Numbers of units: each weighs one in every picture, however many rows it has."),
     data.answer.answers.map(picture),
     h("div", { class: "actions" },
       h("button", { onclick: () => download(`card-${data.number}.json`, data.card) }, "Release card"),

@@ -47,7 +47,7 @@ function tableForm(source, columns, drop) {
   // Nothing is public by default: without a likely unit, somebody has to say so.
   const unit = h("select", { "aria-label": "Unit", required: true, onchange: () => mark() }, likely ? null : h("option", { value: "" }, "say whose row it is"),
     units.map((one) => h("option", { value: one.name, selected: one === likely }, one.name)), h("option", { value: PUBLIC }, "nobody’s: a public table"));
-  const rows = h("input", { class: "small", value: "auto", pattern: "auto|[1-9][0-9]*", title: "auto: chosen from a profile, which the first question buys out of its price; or a number" });
+  const rows = h("input", { class: "small", value: "auto", pattern: "auto|[1-9][0-9]*", title: "auto: each question chooses it, within its own price; or a number" });
   const data = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
   const mark = () => { // nothing is declared of the column that says whose row it is
     for (const { column, input } of data) {
@@ -69,7 +69,7 @@ function tableForm(source, columns, drop) {
   return form;
 }
 
-const hint = (kind) => ({ integer: "0 .. 100   or   auto   or   keys 1, 2, 3", decimal: "0 .. 100   or   auto", real: "0 .. 100   or   auto", text: "keys North, South   or   unknown keys", date: "2025-01-01 .. 2025-12-31   or   auto", timestamp: "2025-01-01 .. 2025-12-31   or   auto" }[kind] || "nothing to declare");
+const hint = (kind) => ({ integer: "0 .. 100   or   keys 1, 2, 3", decimal: "0 .. 100", real: "0 .. 100", text: "keys North, South", date: "2025-01-01 .. 2025-12-31", timestamp: "2025-01-01 .. 2025-12-31" }[kind] || "nothing to declare");
 
 function declaration(column, text) {
   if (/^unknown/i.test(text)) return { unknown_keys: true };

@@ -45,7 +45,7 @@ export async function profilesView(place, [chosen]) {
   const known = new Set(bought.map((one) => `${one.dataset}\n${one.parameters.profile}`));
   const without = datasets.flatMap((one) => one.tables.filter((table) => !known.has(`${one.name}\n${table}`)).map((table) => `${one.name}: ${table}`));
   show(place, h("div", { class: "page" }, h("h1", {}, "Profiles"),
-    h("p", { class: "quiet" }, "A profile is a set of noisy histograms of a table, paid once by an analyst, or by the first question that needs it: rows of each unit, groups, values. Caps and bounds that are declared as “auto” are chosen from it, for free."),
+    h("p", { class: "quiet" }, "A profile is a set of noisy histograms of a table, paid once by an analyst: rows of each unit, groups, values. It is there to be looked at; synthetic rows of a table whose bounds are open are planned with it."),
     bought.length ? h("div", { class: "two" }, h("section", { class: "card" }, h("h2", {}, "Bought"), h("ol", { class: "list" }, bought.map((one) => h("li", {},
       h("button", { class: "entry", onclick: () => open(one.number) }, h("b", {}, `${one.dataset}: ${one.parameters.profile}${one.parameters.columns ? ` (${one.parameters.columns.join(", ") || "rows"})` : ""}`),
         h("span", { class: "quiet small" }, `${when(one.time)} · ${one.by}${one.parameters.epsilon ? ` · ε ${eps(ratio(one.parameters.epsilon))}` : ""}`)))))), side) : h("p", { class: "empty" }, "No profile has been bought yet."),

@@ -2,7 +2,8 @@
 
 Guarantee: the fitted model keeps ``budget`` for adding or removing one row: it is a function of one Gaussian release of
 sums of products. Where the signal does not stand out from the noise, slopes and mean shrink to 0 and to the middle of
-the declared range, so that a model is never far below the mean predictor. Proof: ../sums.md.
+the declared range, so that a model is never far below the mean predictor; without noise they are those of least
+squares. Proof: ../sums.md.
 (Vu and Slavković 2009; Wang 2018, AdaSSP; James and Stein 1961 for the shrinking.)
 """
 
@@ -31,9 +32,10 @@ from discreet.learning.sums import (
 from discreet.privacy.promises.receipt import Receipt
 
 _BITS = 12
-_SIDE = 1.0  # how the constant and the target are weighed against a row of full length
+_SIDE = 0.6  # how the constant and the target are weighed against a row of full length
 _RIDGE = 2.0
-_LENGTH = 4.5
+_LEVEL = 0.95
+_HEAVIER = 1.3  # noise of sums that were released elsewhere may be Laplace: squares of it have longer tails
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,9 @@ class LinearRegression(Estimator):
 
     Guarantee: the fitted model, with all its notes and intervals, keeps ``budget`` for adding or removing one row.
 
-    ``length``: rows, scaled to [-1, 1], are cut to this L2 length; by default sqrt(columns)/4.5, which suits columns
-    that rarely come near their bounds.
+    ``length``: rows, scaled to [-1, 1], are cut to this L2 length. By default no row is cut, so that nothing but noise
+    stands between the slopes and those of least squares. A smaller one means less noise, and other slopes wherever
+    rows are longer: take it where columns rarely come near their bounds.
 
     >>> from discreet.privacy.promises.measures import Approx
     >>> x = np.linspace(-1, 1, 5000)[:, None]
@@ -89,7 +92,9 @@ class LinearRegression(Estimator):
     residual_std_: float
     """About how far targets lie from predictions, from the released moments alone."""
     coef_error_: Floats
-    """About how far noise moves each slope (standard deviation): an estimate, not a bound."""
+    """With probability 95 % all slopes of least squares on the rows (on a grid of 2^-12 of a half range, cut to bounds
+    and length) lie within these of ``coef_``: noise and the shrinking together; inf where noise leaves them open.
+    Which rows happened to be there is not in it."""
 
     def __init__(
         self, *, budget: Budget, bounds: Bounds = None, target_bounds: Any = None, length: Number | None = None
@@ -107,14 +112,14 @@ class LinearRegression(Estimator):
         y_middle, y_half = read_bounds(self.target_bounds, 1, "target_bounds")
         target = scaled(read_target(y, len(rows)), y_middle[0], y_half[0])
         columns = rows.shape[1]
-        length = columns**0.5 / _LENGTH if self.length is None else float(positive(self.length, "length"))
+        length = columns**0.5 + 1e-6 if self.length is None else float(positive(self.length, "length"))
         side = _SIDE * length
         exact, unit = _moments(scaled(rows, middle, half), target, length, side)
         self._pay(receipt)
         noisy, sigma = release(exact, square)
         matrix = symmetric(noisy, columns + 2) / unit**2
         self._length = length
-        self._solve(matrix, sigma / unit**2, (side, side), (middle, half, float(y_middle[0]), float(y_half[0])))
+        self._solve(matrix, sigma / unit**2, (side, side), (middle, half, float(y_middle[0]), float(y_half[0])), 1.0)
         return self
 
     def fit_released(self, moments: Floats, sigma: float) -> Self:
@@ -126,11 +131,16 @@ class LinearRegression(Estimator):
         middle, half = read_bounds(self.bounds, len(moments) - 2)
         y_middle, y_half = read_bounds(self.target_bounds, 1, "target_bounds")
         self._length = float("inf")
-        self._solve(moments, sigma, (1.0, 1.0), (middle, half, float(y_middle[0]), float(y_half[0])))
+        self._solve(moments, sigma, (1.0, 1.0), (middle, half, float(y_middle[0]), float(y_half[0])), _HEAVIER)
         return self
 
     def _solve(
-        self, matrix: Floats, sigma: float, sides: tuple[float, float], ranges: tuple[Floats, Floats, float, float]
+        self,
+        matrix: Floats,
+        sigma: float,
+        sides: tuple[float, float],
+        ranges: tuple[Floats, Floats, float, float],
+        heavier: float,
     ) -> None:
         """From the noisy second moments of (a, x, b y) to slopes; post-processing."""
         a, b = sides
@@ -151,7 +161,7 @@ class LinearRegression(Estimator):
         self._spread = _spread(matrix, sigma, line, inverse=inverse, mean=mean_x, sums=(count, a))
         self.coef_ = slopes * y_half / half
         self.intercept_ = y_middle + y_half * mean_y - float(self.coef_ @ (middle + half * mean_x))
-        self.coef_error_ = sigma / b * np.sqrt((inverse**2).sum(axis=1)) * y_half / half
+        self.coef_error_ = _slope_errors(matrix, sigma, slopes * b, heavier) / b * y_half / half
         self.residual_std_ = float(variance**0.5 * y_half)
         self.n_rows_ = count
         self._middle, self._half, self._range = middle, half, (y_middle - y_half, y_middle + y_half)
@@ -204,6 +214,27 @@ def _shrunk(values: Floats, sigma: float) -> Floats:
     length = float(values @ values)
     noise = (len(values) + 2 * (2 * len(values)) ** 0.5) * sigma**2  # mean and two deviations of chi-square
     return values * max(0.0, 1 - noise / length) if length > 0 else values
+
+
+def _slope_errors(matrix: Floats, sigma: float, slopes: Floats, heavier: float) -> Floats:
+    """How far the slopes of (a, x) that least squares has for b y may lie from others, with probability 95 % at once.
+
+    With the exact moments G and g, the weights t of least squares have g - G t = 0. So with noise e and E in them,
+    g - G t = e - E t, whose covariance is at most σ² (1 + 2|t|²) times the identity, as E is symmetric: its squared
+    length is at most q σ² (1 + 2|t|²), q a quantile of chi-square. The t for which that is so are an ellipsoid around
+    c = t₀ + 2qσ² Q⁻¹ t₀, t₀ = G⁻¹g and Q = G² - 2qσ², where Q is positive; its half axes follow (Fieller 1954).
+    """
+    from scipy.stats import chi2
+
+    gram, product = matrix[:-1, :-1], matrix[:-1, -1]
+    noise = heavier * float(chi2.ppf(_LEVEL, len(gram))) * sigma**2
+    form = gram @ gram - 2 * noise * np.eye(len(gram))
+    if np.linalg.eigvalsh(form)[0] <= 1e-12 * np.linalg.norm(form):
+        return np.full(len(slopes), np.inf)
+    plain, inverse = np.linalg.solve(gram, product), np.linalg.inv(form)
+    centre = plain + 2 * noise * inverse @ plain
+    reach = np.sqrt(noise * (1 + 2 * plain @ centre) * np.diag(inverse))
+    return np.asarray(np.abs(centre[1:] - slopes) + reach[1:])
 
 
 def _spread(

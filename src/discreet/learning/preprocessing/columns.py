@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.answer import brief
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number
 from discreet.learning.estimator import as_given, numbers
@@ -81,6 +82,8 @@ class Categorical:
     """
 
     values: Sequence[Any] | int
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if isinstance(self.values, int):

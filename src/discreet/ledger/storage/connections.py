@@ -27,6 +27,8 @@ from discreet.errors import (
 from discreet.ledger.migrations import head, sa
 
 _BUSY, _DAMAGED = {5, 6}, {11, 26}  # SQLite: BUSY, LOCKED; CORRUPT, NOTADB; no code at all: text that is none
+_NOT_LET_IN = {"28000", "28P01", "3D000"}  # PostgreSQL: no such role, password or database
+_REFUSED = re.compile("password|authentication|does not exist")
 _BUSY_STATES = {"55P03", "57014", "40001", "40P01", "23505"}  # PostgreSQL: no lock in time, cancelled, retry, deadlock
 TOO_LONG = "others held the ledger for too long; nothing was spent, ask again"
 """What is said to whoever waited in vain."""
@@ -179,6 +181,12 @@ def _translated(cause: Any) -> LedgerError:
         return LedgerBusy(TOO_LONG)
     if (code is not None and code & 0xFF in _DAMAGED) or (code is None and isinstance(cause, sqlite3.Error)):
         return LedgerMismatch("the file of the ledger is damaged: restore a copy whose chain verifies")
+    unconnected = code is None and state is None  # PostgreSQL gives no state before there is a connection
+    if state in _NOT_LET_IN or (unconnected and _REFUSED.search(str(cause))):
+        return LedgerUnavailable(
+            "PostgreSQL does not let this role in: give its password in PGPASSWORD or in a password file (~/.pgpass), "
+            "and check the name of the role and of the database; nothing was spent"
+        )
     return LedgerUnavailable(
         "the ledger cannot be read or written: is the disk full or read-only, or the server away? A charge under way "
         "stands or not, once at most: ask again with the same key"

@@ -45,6 +45,12 @@ class Database:
         self._views = engine.execution_options(isolation_level="REPEATABLE READ") if postgres else engine
         self._path = path
         self._identity = _identity(path)
+        self._process = os.getpid()
+
+    def check_process(self) -> None:
+        """Refused in a forked process: two that share a connection would read what the other asked for."""
+        if os.getpid() != self._process:
+            raise LedgerUnavailable("a ledger belongs to the process that opened it: open it again here")
 
     @property
     def local(self) -> bool:
@@ -75,6 +81,7 @@ class Database:
     @contextmanager
     def write(self) -> Iterator[Writing]:
         """Hold the ledger alone; commit at the end."""
+        self.check_process()
         self._check_identity()
         if self.local:
             with report_database_errors(), self._turn(), on_file(self._engine, "BEGIN IMMEDIATE") as file:
@@ -90,6 +97,7 @@ class Database:
 
         A power cut may then lose it, a crash of this program may not. The charge is on the disk already, and stays.
         """
+        self.check_process()
         self._check_identity()
         if self.local:
             with report_database_errors(), self._turn(), on_file(self._quick, "BEGIN IMMEDIATE") as file:
@@ -101,6 +109,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Reading]:
         """One consistent view."""
+        self.check_process()
         if self.local:
             with report_database_errors(), on_file(self._views, "BEGIN") as file:
                 yield Reading(file=file)
@@ -145,6 +154,7 @@ class Database:
 
     @contextmanager
     def _alone(self, engine: sa.Engine) -> Iterator[sa.Connection]:
+        self.check_process()
         with report_database_errors(), self._turn(), engine.connect() as plain:
             connection = plain.execution_options(writes=True)
             with connection.begin():

@@ -6,6 +6,7 @@ then ends. It never says an answer's value, noisy or not: whoever wants it pays 
 
 Noise is drawn once for the threshold and never refreshed, and afresh for every question (Lyu, Su and Li 2017, algorithm
 1). For monotone answers, all of which move the same way between two neighbours, half the noise on questions is enough.
+That is said of a unit that is added or removed: the event of such a run is stated for ADD_REMOVE.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from discreet.exact import Number, integer, number, positive
 from discreet.mechanisms.base.inputs import least_whole, whole
 from discreet.mechanisms.base.laplace_law import laplace_at, laplace_below, laplace_from
 from discreet.mechanisms.base.mechanism import Priced
-from discreet.mechanisms.selection.shared import check_flag, ways
+from discreet.mechanisms.selection.shared import check_flag, relation_of, ways
 from discreet.noise import additive as noise
 from discreet.privacy.numerics.interval import ZERO, Interval
 from discreet.privacy.promises import events
@@ -66,7 +67,7 @@ class AboveThreshold(Priced[tuple[int, ...], Replies]):
     @property
     def event(self) -> events.AboveThreshold:
         """What a run writes into the ledger."""
-        return events.AboveThreshold(self.epsilon)
+        return events.AboveThreshold(self.epsilon).about(relation_of(self.monotone))
 
     def story(self) -> str:
         """One line on what was done."""

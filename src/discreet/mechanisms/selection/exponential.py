@@ -19,6 +19,7 @@ from discreet.mechanisms.selection.shared import (
     Selection,
     SelectionFor,
     level_and_count,
+    relation_of,
     score_coins,
     score_moves,
     two_of,
@@ -43,11 +44,11 @@ class Exponential(Selection):
     @property
     def event(self) -> events.Exponential:
         """What a release writes into the ledger."""
-        return events.Exponential(self.epsilon)
+        return events.Exponential(self.epsilon).about(relation_of(self.monotone))
 
     def event_at(self, sensitivity: Sensitivity) -> events.Exponential:
         """The event if neighbours move the scores further, or less, than the mechanism was made for."""
-        return events.Exponential(self._epsilon_at(score_moves(sensitivity)))
+        return events.Exponential(self._epsilon_at(score_moves(sensitivity))).about(relation_of(self.monotone))
 
     def story(self) -> str:
         """One line on what was done."""

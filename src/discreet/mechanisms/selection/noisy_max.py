@@ -30,6 +30,7 @@ from discreet.mechanisms.selection.shared import (
     SelectionFor,
     level_and_count,
     read_scores,
+    relation_of,
     score_coins,
     score_moves,
     two_of,
@@ -64,11 +65,11 @@ class NoisyMax(Selection):
     @property
     def event(self) -> events.NoisyMax:
         """What a release writes into the ledger."""
-        return events.NoisyMax(self.epsilon, self.noise)
+        return events.NoisyMax(self.epsilon, self.noise).about(relation_of(self.monotone))
 
     def event_at(self, sensitivity: Sensitivity) -> events.NoisyMax:
         """The event if neighbours move the scores further, or less, than the mechanism was made for."""
-        return events.NoisyMax(self._epsilon_at(score_moves(sensitivity)), self.noise)
+        return events.NoisyMax(self._epsilon_at(score_moves(sensitivity)), self.noise).about(relation_of(self.monotone))
 
     def story(self) -> str:
         """One line on what was done."""

@@ -20,6 +20,7 @@ from discreet.mechanisms.selection.shared import (
     Scores,
     Selection,
     SelectionFor,
+    relation_of,
     score_coins,
     score_moves,
     two_of,
@@ -44,11 +45,11 @@ class PermuteAndFlip(Selection):
     @property
     def event(self) -> events.PermuteAndFlip:
         """What a release writes into the ledger."""
-        return events.PermuteAndFlip(self.epsilon)
+        return events.PermuteAndFlip(self.epsilon).about(relation_of(self.monotone))
 
     def event_at(self, sensitivity: Sensitivity) -> events.PermuteAndFlip:
         """The event if neighbours move the scores further, or less, than the mechanism was made for."""
-        return events.PermuteAndFlip(self._epsilon_at(score_moves(sensitivity)))
+        return events.PermuteAndFlip(self._epsilon_at(score_moves(sensitivity))).about(relation_of(self.monotone))
 
     def story(self) -> str:
         """One line on what was done."""

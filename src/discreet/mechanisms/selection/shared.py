@@ -5,7 +5,8 @@ depend on the order of the rows, so no sensitivity can be proven for them.
 
 The candidates and their number are public; only the scores come from data. ``sensitivity`` is how far any one score
 moves between neighbours. ``monotone`` says that all scores that move do so in the same direction, as counts do when one
-unit is added or removed; they do *not* when one unit is changed into another.
+unit is added or removed; they do *not* when one unit is changed into another. So the event of a monotone choice is
+stated for ADD_REMOVE, and a budget for changed units refuses it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from discreet.mechanisms.base.sensitivity import L1, L2, Linf, Sensitivity
 from discreet.noise.selection import Coins, RationalScores, coins
 from discreet.privacy.numerics.interval import Interval
 from discreet.privacy.promises.measures import Pure
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 
 Scores = NDArray[np.integer[Any]] | tuple[Fraction, ...]
@@ -113,6 +115,11 @@ def waits(sensitivity: Number | None, epsilon: Number | None, noise: Number | No
     check_flag(monotone, "monotone")
     given = [positive(x, name) for x, name in ((epsilon, "epsilon"), (noise, "the noise")) if x is not None]
     return sensitivity is None and len(given) == 1
+
+
+def relation_of(monotone: bool) -> Neighbours | None:
+    """The neighbours that a price is stated for: where all scores move one way, a unit comes or goes; else any."""
+    return Neighbours.ADD_REMOVE if monotone else None
 
 
 def ways(monotone: bool) -> int:

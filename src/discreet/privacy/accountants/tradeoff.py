@@ -22,6 +22,8 @@ from discreet.privacy.promises.record import short_up
 
 _LEAST, _MOST = -12.0, 8.0  # e to these powers: the ε among which the best is looked for
 _STEPS = 30
+_FARTHEST = 700
+"""e^-ε of a larger ε is nothing in a picture."""
 
 
 def false_negatives_down(promise: Measure, false_positive: Number) -> Fraction:
@@ -66,6 +68,18 @@ def _approx(epsilon: Fraction, delta: Fraction, alpha: Fraction) -> Fraction:
     steep = exp_up(epsilon) * alpha + delta
     flat = 1 - exp_down(-epsilon) * (1 - delta - alpha)
     return min(Fraction(1), steep, flat)
+
+
+def bends(promise: Pure | Approx) -> tuple[Fraction, Fraction]:
+    """The false-positive rates at which the curve of (ε, δ) bends: (1 - δ)/(1 + e^ε), about, and 1 - δ.
+
+    Between 0, these and 1 it is straight. A picture needs them: points beside the first cut its corner off.
+
+    >>> [round(float(rate), 4) for rate in bends(Approx(1, "0.1"))]
+    [0.242, 0.9]
+    """
+    delta = promise.delta if isinstance(promise, Approx) else Fraction(0)
+    return Fraction(float((1 - delta) / (1 + exp_up(min(promise.epsilon, Fraction(_FARTHEST)))))), 1 - delta
 
 
 def _gaussian(promise: GDP, alpha: Fraction) -> Fraction:

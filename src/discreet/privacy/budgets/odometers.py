@@ -3,6 +3,7 @@
 Promise: with probability at least 1 - δ over all answers, the privacy loss never exceeds the reading, at any moment,
 however the questions and their prices were chosen. So if one stops, for whatever reason, while the reading is at most
 ε, what was released is (ε, δ)-private. A filter promises before; an odometer tells after. They are not the same.
+An odometer can be neither copied, nor stored, nor used after a fork: each copy would read a part of the loss only.
 Believes: the proof below, and Ville's inequality.
 
 Proof. Let L_t be the loss after t answers and S_t = Σρ_i, each ρ_i fixed before its answer is drawn. For any α > 1 zCDP
@@ -14,8 +15,10 @@ near S = first·2^j, so the reading is close to S + 2√(S log(1/δ_j)). Where a
 
 from __future__ import annotations
 
+import os
 import threading
 from fractions import Fraction
+from typing import NoReturn
 
 from discreet.errors import BadParameter, NoPrice, NotATheorem
 from discreet.exact import Number, integer, log_up, positive, sqrt_up
@@ -28,7 +31,22 @@ from discreet.privacy.promises.measures import Approx, Measure, Pure, small_prob
 from discreet.privacy.promises.record import short_up
 
 
-class Odometer:
+class _Single:
+    """What is there once, in the process that made it."""
+
+    def __init__(self) -> None:
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise NotATheorem("an odometer belongs to the process that made it; a fork may have doubled it")
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("an odometer can be neither copied nor stored: each copy would read a part of the loss only")
+
+
+class Odometer(_Single):
     """A running bound on the privacy loss of all that was recorded, true at all times at once with probability 1 - δ.
 
     >>> odometer = Odometer(delta=1e-6)
@@ -49,10 +67,10 @@ class Odometer:
         self._lines = [
             _line(start * 2**j, self._delta / ((j + 1) * (j + 2))) for j in range(integer(lines, "lines", at_least=1))
         ]
+        super().__init__()
         self._together = Together()
         self._rho = Fraction(0)
         self._pure: Fraction | None = Fraction(0)
-        self._lock = threading.Lock()
 
     @property
     def reading(self) -> Approx:
@@ -62,6 +80,7 @@ class Odometer:
 
     def record(self, what: Event | Measure) -> Approx:
         """Add an event, before it is drawn, or anything that keeps a promise; the new reading."""
+        self._check_process()
         event = as_event(what)
         price = price_zcdp(event)
         if price.delta:
@@ -80,7 +99,7 @@ class Odometer:
         return Approx(short_up(lowest if self._pure is None else min(lowest, self._pure)), self._delta)
 
 
-class PureOdometer:
+class PureOdometer(_Single):
     """The plain sum of ε's: the loss never exceeds it, surely and at all times.
 
     >>> odometer = PureOdometer()
@@ -91,9 +110,9 @@ class PureOdometer:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._together = Together()
         self._sum = Fraction(0)
-        self._lock = threading.Lock()
 
     @property
     def reading(self) -> Pure:
@@ -102,6 +121,7 @@ class PureOdometer:
 
     def record(self, what: Event | Measure) -> Pure:
         """Add a pure event, before it is drawn; the new reading."""
+        self._check_process()
         price = price_basic(as_event(what))
         if price.delta:
             raise NoPrice("a pure odometer records pure events only")

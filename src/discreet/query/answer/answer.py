@@ -14,18 +14,19 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, GivenValue, confidence_level
 from discreet.exact import Number
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer import export
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.consistency import agreeing
-from discreet.query.answer.interval_arithmetic import enclose
+from discreet.query.answer.interval_arithmetic import EVERYTHING, enclose, may_be_null
 from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
-from discreet.query.estimate.remarks import remarks, without_bars
+from discreet.query.estimate.prepare import Clip
+from discreet.query.estimate.remarks import null_quotients, remarks, without_bars
 from discreet.query.functions.released_values import compared
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.expressions import columns as columns_of
@@ -65,6 +66,18 @@ class TableAnswer(Answered):
 
     @cached_property
     def _kept(self) -> list[Row]:
+        """The rows as they are shown: a quotient whose divisor may be 0 is NULL, for it may be any number."""
+        quotients = {name for name, e in self.outcome.columns if self.outcome.is_nested or _divides(e)}
+        if not any(_divides(e) for outcome in _all(self.outcome) for _, e in outcome.columns) or not quotients:
+            return self._raw
+        ends = {name: column for name, column in self.intervals().items() if name in quotients}
+        nulls = [
+            {name: None for name, column in ends.items() if column[i] == EVERYTHING} for i in range(len(self._raw))
+        ]
+        return [{**row, **none} for row, none in zip(self._raw, nulls, strict=True)]
+
+    @cached_property
+    def _raw(self) -> list[Row]:
         """The rows after HAVING, ORDER BY and LIMIT, each with its place among the released ones."""
         if self.outcome.is_nested:
             return self._staged(None).rows
@@ -75,7 +88,8 @@ class TableAnswer(Answered):
                 columns[name] = [_plain(recipe, value) for value in recipe.value(part.estimates).tolist()]
             columns[AT] = [(s, i) for i in range(len(part.keys))]
             columns[PRESENT] = [_names(part)] * len(part.keys)
-            rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            every = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+            rows += [row for row, shown in zip(every, part.part.shown(part.keys), strict=True) if shown]
         shown = replace(self.outcome, columns=(*self.outcome.columns, (AT, Column(AT))))
         return apply(shown, rows)
 
@@ -86,10 +100,12 @@ class TableAnswer(Answered):
         def leaf(outcome: Outcome) -> Stage:
             base = self.beside[outcome.question - 1] if outcome.question else self
             answer = replace(base, outcome=replace(outcome, question=0), beside=())
-            rows = answer.rows
+            rows = [{name: row[name] for name in answer.columns} for row in answer._raw]
             ends = {} if miss is None else answer._intervals(miss / many, simultaneous=True)
             within = [{name: column[i] for name, column in ends.items()} for i in range(len(rows))]
-            return Stage(answer.columns, rows, within, None if miss is None or ends else answer._chosen(miss / many))
+            chosen = None if miss is None or ends else answer._chosen(miss / many)
+            nullable = frozenset[str]() if miss is None else answer._nullable(miss / many)
+            return Stage(answer.columns, rows, within, chosen, nullable)
 
         return stage(self.outcome, leaf)
 
@@ -173,13 +189,26 @@ class TableAnswer(Answered):
         ends, bars = self.intervals(), self.errors()
         unbounded = [name for name, some in ends.items() if any(one is not None and _is_open(one) for one in some)]
         bare = (without_bars(name, self[name], bars[name]) for name in unbounded)
-        return (*found, *(words for words in bare if words is not None))
+        nulls = (null_quotients(name, [one == EVERYTHING for one in ends[name]]) for name in unbounded)
+        return (*found, *(words for words in (*nulls, *bare) if words is not None))
+
+    @property
+    def given(self) -> tuple[GivenValue, ...]:
+        """The values that were released first and stand in the query as constants: the error bars are about the query
+        with these, not with the exact ones.
+        """
+        return tuple(note for note in self.notes if isinstance(note, GivenValue))
 
     @property
     def counted(self) -> str:
         """The contribution bound of one unit, and which columns are NULL for what reason."""
         own = (part.part.counted for part in self.released)
         return "; ".join(dict.fromkeys([*own, *(one.counted for one in self.beside)]))
+
+    @property
+    def clipped(self) -> tuple[Clip, ...]:
+        """To what contributions of one unit were scaled down, where the query chose that; what it took is not in ±."""
+        return tuple(dict.fromkeys(clip for part in self.released for clip in part.part.clips))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
@@ -203,12 +232,11 @@ class TableAnswer(Answered):
             within = self._staged(miss).within
             noisy = {name for ends in within for name in ends}
             return {name: [ends.get(name) for ends in within] for name in self.columns if name in noisy}
-        numeric = [(name, e) for name, e in self.outcome.columns if self._measures(e)]
         over = self._over_windows()
         if over is not None and simultaneous:  # what windows need holds for all rows at once
             return over._intervals(miss, simultaneous=True)
-        share = miss / max(1, len(numeric) * len(self._all_rows())) if simultaneous else miss * self._kept_share
-        found = {name: self._column(e, share) for name, e in numeric}
+        share = self._simultaneous(miss) if simultaneous else miss * self._kept_share
+        found = {name: self._column(e, share) for name, e in self._noisy()}
         if over is None:
             return found
         windows = {window.name for window in self.outcome.windows}
@@ -216,6 +244,22 @@ class TableAnswer(Answered):
         theirs = over._intervals(miss, simultaneous=True)
         every = {**found, **{name: theirs[name] for name in beyond if name in theirs}}
         return {name: every[name] for name in self.columns if name in every}
+
+    def _noisy(self) -> list[tuple[str, Expression]]:
+        """The columns with a released number in them."""
+        return [(name, e) for name, e in self.outcome.columns if self._measures(e)]
+
+    def _simultaneous(self, miss: float) -> float:
+        """The chance to miss that each interval has, so that all hold together but with this one."""
+        return miss / max(1, len(self._noisy()) * len(self._all_rows()))
+
+    def _nullable(self, miss: float) -> frozenset[str]:
+        """The noisy columns whose exact number may be NULL in some row, where all intervals hold together."""
+        share = self._simultaneous(miss)
+        if self.outcome.windows:
+            return frozenset(name for name, _ in self._noisy())
+        return frozenset(name for name, e in self._noisy() if self._dated(self._measures(e)) is None
+                         and any(may_be_null(e, *self._inputs(e, row, share)) for row in self._raw))  # fmt: skip
 
     def _over_windows(self) -> TableAnswer | None:
         """The same with window functions as an outcome over the rows that HAVING keeps; None if there are none."""
@@ -236,10 +280,10 @@ class TableAnswer(Answered):
         by_order = cuts and any(self._measures(o.expression) for o in self.outcome.order)
         by_having = any(e is not None and self._measures(e) for e in (self.outcome.having, self.outcome.qualify))
         by_having = by_having or (self.outcome.qualify is not None and bool(self.outcome.windows))
-        if not (by_order or by_having) or not self._kept or len(self._kept) == many:
+        if not (by_order or by_having) or not self._raw or len(self._raw) == many:
             return 1.0
         fitted = any(isinstance(e, Fitted) and len(e.law) > 1 for p in self.released for e in p.estimates.values())
-        return len(self._kept) / many / (sum(1 / k for k in range(1, many + 1)) if fitted else 1.0)
+        return len(self._raw) / many / (sum(1 / k for k in range(1, many + 1)) if fitted else 1.0)
 
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers, how far each value may be off, with this confidence; dates and times: in days."""
@@ -258,10 +302,10 @@ class TableAnswer(Answered):
 
     def _column(self, expression: Expression, miss: float) -> list[tuple[Any, Any] | None]:
         if not isinstance(expression, Column) or self._dated((expression.name,)) is not None:
-            return [self._interval(expression, row, miss) for row in self._kept]
+            return [self._interval(expression, row, miss) for row in self._raw]
         ends = [self._ends(s, expression.name, miss) for s in range(len(self.released))]
         pairs = [list(zip(low.tolist(), high.tolist(), strict=True)) for low, high in ends]
-        return [pairs[s][i] for s, i in (row[AT] for row in self._kept)]
+        return [pairs[s][i] for s, i in (row[AT] for row in self._raw)]
 
     def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[Any, Any] | None:
         """The range of an expression when its measures move within their errors; None where no rule is known."""
@@ -272,11 +316,16 @@ class TableAnswer(Answered):
         dated = self._dated(tuple(used))
         if dated is not None:
             return self._moments(dated, row, next(iter(used)), miss) if isinstance(expression, Column) else None
+        return enclose(expression, *self._inputs(expression, row, miss))
+
+    def _inputs(self, expression: Expression, row: Row, miss: float) -> tuple[dict[str, Any], Row, set[str]]:
+        """What is known of the columns of an expression in one row: intervals, public values, which may be NULL."""
         s, i = row[AT]
+        used = set(self._measures(expression))
         ends = {name: self._ends(s, name, miss / len(used)) for name in used}
         within = {name: (float(low[i]), float(high[i])) for name, (low, high) in ends.items()}
         base = {name: column[i] for name, column in self._keys[s].items()} | {PRESENT: _names(self.released[s])}
-        return enclose(expression, within, base)
+        return within, base, {name for name in used if self._may_be_null(s, name, miss / len(used))[i]}
 
     def _dated(self, names: tuple[str, ...]) -> Dated | None:
         recipes = dict(_recipes(self.released[0]))
@@ -295,6 +344,15 @@ class TableAnswer(Answered):
             cache[s, name, miss] = dict(_recipes(part))[name].ends(part.estimates, miss)
         return cache[s, name, miss]
 
+    def _may_be_null(self, s: int, name: str, miss: float) -> Any:
+        """For each group of a grouping set, whether the exact number may be NULL, for lack of rows."""
+        cache: dict[Any, Any] = self.__dict__.setdefault("_cached_nulls", {})
+        if (s, name, miss) not in cache:
+            part = self.released[s]
+            recipe, ends = dict(_recipes(part))[name], self._ends(s, name, miss)
+            cache[s, name, miss] = recipe.may_be_null(part.estimates, ends, miss)
+        return cache[s, name, miss]
+
     # --- post-processing ----------------------------------------------------------------------------------------------
 
     def consistent(self) -> TableAnswer:
@@ -302,15 +360,29 @@ class TableAnswer(Answered):
 
         Counts are not below 0, sums and averages are what so many values within their bounds can make; and in a ROLLUP,
         CUBE or other grouping sets below a finest one, totals are the sums of their parts, exactly: by least squares
-        over all of them, so they are less noisy on the whole (counts are then no longer whole numbers). The error bar
-        of a number that had to be moved may be longer. Left as they are: groups that nobody listed, caps of one row in
-        a group, numbers of different values or units, and quantiles.
+        over all of them, so they are less noisy on the whole; counts stay whole. The error bar of a number that had to
+        be moved may be longer. Left as they are: numbers of different values or of units that may be in several
+        groups, and quantiles; all totals where groups are not listed, or where a unit counts once in each of several
+        groups. A note says so.
         """
         if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
             return self
-        released, told = agreeing(self.released)
+        released, lines, apart = agreeing(self.released)
         beside = tuple(one.consistent() for one in self.beside)
-        return replace(self, released=released, story=(*self.story, *told), beside=beside)
+        notes = self.notes if apart is None else (*self.notes, apart)
+        return replace(self, released=released, story=(*self.story, *lines), beside=beside, notes=notes)
+
+
+def _divides(expression: Expression) -> bool:
+    return any(isinstance(part, Call) and part.function in _QUOTIENTS for part in walk(expression))
+
+
+_QUOTIENTS = frozenset({"div", "quotient"})
+
+
+def _all(outcome: Outcome) -> list[Outcome]:
+    """An outcome and all that it is computed from."""
+    return [outcome, *(one for below in outcomes_below(outcome) for one in _all(below))]
 
 
 def _leaves(outcome: Outcome) -> int:

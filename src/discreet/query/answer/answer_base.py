@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer import CONFIDENCE, confidence_level, how_many
+from discreet.answer import CONFIDENCE, confidence_level, how_many, visible
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number, significant
 from discreet.query.answer.export import as_array, write_rows
@@ -98,7 +98,15 @@ class Answered(ABC):
         return len(self._kept)
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows)
+        """Each row as a dictionary with its error bars, so that ``pandas.DataFrame(answer)`` has them."""
+        bars = self.errors()
+        for i, row in enumerate(self.rows):
+            with_bars: Row = {}
+            for name, value in row.items():
+                with_bars[name] = value
+                if name in bars:
+                    with_bars[f"{name}_error"] = bars[name][i]
+            yield with_bars
 
     # --- export -------------------------------------------------------------------------------------------------------
 
@@ -111,6 +119,10 @@ class Answered(ABC):
             if name in bars:
                 columns[f"{name}_error"] = pa.array(bars[name], type=pa.float64())
         return pa.table(columns)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows with their error bars, for ``pyarrow.table(answer)``, ``polars.DataFrame(answer)`` and others."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_pandas(self, *, errors: bool = True, confidence: Number | None = None) -> Any:
         """A pandas DataFrame."""
@@ -133,9 +145,17 @@ class Answered(ABC):
 
         ``.csv`` is CSV, in which text that a spreadsheet would take for a formula begins with an apostrophe;
         ``.parquet`` is Parquet; a name without an ending is a new folder with one Parquet file. Other endings are
-        refused. Writing again draws nothing: every copy holds the same released numbers.
+        refused. Writing again draws nothing: every copy holds the same released numbers. The cost, the confidence and
+        the notes are in the metadata of the Parquet file, or beside the CSV file in ``NAME.csv-metadata.json``.
         """
-        write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()))
+        cost, story = self._told()
+        about = {
+            "spent": cost,
+            "confidence_of_errors": _percent(self._level if confidence is None else confidence),
+            "notes": list(self._caveats()),
+            "how_it_was_made": list(story),
+        }
+        write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()), about)
 
     def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
         """A picture (a matplotlib Figure): a bar with its interval for each row; grouped bars for two keys."""
@@ -171,7 +191,7 @@ class Answered(ABC):
         lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
         more = f"\n... {len(self) - _SHOWN} more rows" if len(self) > _SHOWN else ""
         said = f"spent {self._told()[0]}; error bars {_percent(self._level)}"
-        return "\n".join(lines) + more + "\n" + "\n".join([said, *self._caveats()])
+        return visible("\n".join(lines) + more + "\n" + "\n".join([said, *self._caveats()]))
 
     __repr__ = __str__
 
@@ -211,6 +231,8 @@ def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tup
         return (
             (around, around) if ends is None else (max(value - ends[0], timedelta()), max(ends[1] - value, timedelta()))
         )
+    if value is None and ends is not None and any(isinstance(end, float) and math.isinf(end) for end in ends):
+        return math.inf, math.inf  # a quotient whose divisor may be 0
     if value is None or ends is None:
         return error or 0.0, error or 0.0
     if None in ends:

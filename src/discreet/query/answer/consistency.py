@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from discreet.query.answer.least_squares import Totals, on_grid
+from discreet.query.answer.least_squares import Totals, on_grid, whole_in_turn
 from discreet.query.estimate import two_sided_sums
 from discreet.query.estimate.error_bounds import Share, sum_error
 from discreet.query.estimate.estimators import (
@@ -30,26 +30,42 @@ from discreet.query.estimate.estimators import (
     SumFrom,
 )
 from discreet.query.estimate.selected import Selected
-from discreet.query.estimate.statistics import Rows, Statistic
-from discreet.query.lower.bounding import each_counts_once
+from discreet.query.estimate.statistics import Rows, Statistic, Units, count
+from discreet.query.lower.bounding import each_counts_once, rows
 from discreet.query.run import Released
 
 ALONE = "made consistent: counts not below 0, sums and averages within their bounds (post-processing, free)"
 TOGETHER = "made to agree by least squares: totals are the sums of their parts (post-processing, free)"
 
 
-def agreeing(released: tuple[Released, ...]) -> tuple[tuple[Released, ...], tuple[str, ...]]:
-    """The grouping sets of one answer made consistent, and the lines that say so."""
-    finest = _finest(released)
-    if finest is None:
-        return tuple(_alone(part) for part in released), (ALONE,)
-    return _together(released, finest), (TOGETHER, ALONE)
+def agreeing(released: tuple[Released, ...]) -> tuple[tuple[Released, ...], tuple[str, ...], str | None]:
+    """The grouping sets of one answer made consistent, the lines that say so, and why totals are left alone, if so."""
+    why = _why_apart(released)
+    if why is not None or len(released) < 2:
+        return tuple(_alone(part) for part in released), (ALONE,), why and f"totals are left as they are: {why}"
+    return _together(released), (TOGETHER, ALONE), None
+
+
+def _why_apart(released: Sequence[Released]) -> str | None:
+    """Why the totals of several grouping sets cannot be made the sums of their parts."""
+    if len(released) < 2:
+        return None
+    if any(part.part.selects for part in released):
+        return "groups that nobody listed are missing from their sums"
+    if any(each_counts_once(part.part.caps) and not _is_in_one_group(part) for part in released):
+        return "each unit counts once in a group and may be in several, so that parts add up to more"
+    if _finest(released) is None:
+        return "no grouping set has all keys"
+    return None
+
+
+def _is_in_one_group(part: Released) -> bool:
+    """Whether a unit weighs no more than one row in all groups together: then units and rows are the same number."""
+    return rows(part.part.caps) == 1
 
 
 def _finest(released: Sequence[Released]) -> int | None:
-    """The grouping set that all others are totals of, if there is one, and if totals are sums at all."""
-    if len(released) < 2 or any(part.part.selects or each_counts_once(part.part.caps) for part in released):
-        return None
+    """The grouping set that all others are totals of, if there is one."""
     names = [_names(part) for part in released]
     return next((i for i, mine in enumerate(names) if all(set(other) <= set(mine) for other in names)), None)
 
@@ -134,17 +150,31 @@ def _shape(released: Sequence[Released]) -> Shape:
     return Shape(sizes, tuple(tuple(sorted(order)) for order in orders), orders)
 
 
-def _together(released: tuple[Released, ...], finest: int) -> tuple[Released, ...]:
+def _as_in(part: Released, statistic: Statistic) -> Statistic | None:
+    """The same sum in another grouping set: where a unit is in one group, all rows are as many as all units."""
+    same = [statistic, *(_ALL if statistic in _ALL and _is_in_one_group(part) else ())]
+    adds_up = isinstance(statistic, Rows) or _is_in_one_group(part)
+    return next((s for s in same if s in part.estimates and isinstance(s, Rows | Units)), None) if adds_up else None
+
+
+_ALL: tuple[Statistic, ...] = (Units(), count(None, None))
+
+
+def _together(released: tuple[Released, ...]) -> tuple[Released, ...]:
+    finest = _finest(released)
+    assert finest is not None  # noqa: S101
     order = [finest, *(i for i in range(len(released)) if i != finest)]
     parts = [released[i] for i in order]
     shape = _shape(parts)
     limits = _limits(parts[0])
-    summed = [s for s in parts[0].estimates if isinstance(s, Rows) and all(s in part.estimates for part in parts)]
+    places = {s: [_as_in(part, s) for part in parts] for s in parts[0].estimates}
+    summed = [s for s, some in places.items() if None not in some]
     summed.sort(key=lambda s: s in limits and limits[s].count is not None)
     values: dict[Statistic, Floats] = {}
-    estimates = [_cut(part) for part in parts]  # what does not add up, such as units, stays so
+    estimates = [_cut(part) for part in parts]  # what does not add up, such as different values, stays so
     for statistic in summed:
-        noisy = [part.estimates[statistic] for part in parts]
+        where = [place for place in places[statistic] if place is not None]
+        noisy = [part.estimates[place] for part, place in zip(parts, where, strict=True)]
         fit = _fit(shape, noisy)
         fitted = fit.fit([shape.table(i, e.values) for i, e in enumerate(noisy)])
         inside, limit = fitted, limits.get(statistic)
@@ -154,7 +184,7 @@ def _together(released: tuple[Released, ...], finest: int) -> tuple[Released, ..
         for i, e in enumerate(noisy):
             centre, moved = (shape.rows(i, fit.totals(t, i)) for t in (fitted, values[statistic]))
             law = _law(fit, noisy, i)
-            estimates[i][statistic] = _moved(replace(e, error=partial(sum_error, law), law=law), moved, centre, limit)
+            estimates[i][where[i]] = _moved(replace(e, error=partial(sum_error, law), law=law), moved, centre, limit)
     shown = _shown(
         [replace(part, estimates=e) for part, e in zip(parts, estimates, strict=True)], _totals(shape, parts)
     )
@@ -195,6 +225,7 @@ class Settled(Recipe):
     inner: Recipe
     values: Floats
     is_whole: bool
+    """Whether the values are whole numbers."""
 
     @property
     def needs(self) -> dict[Statistic, float]:
@@ -212,35 +243,93 @@ class Settled(Recipe):
 
     @property
     def whole(self) -> bool:
-        """Where nothing had to agree."""
+        """As said."""
         return self.is_whole
 
 
 def _shown(parts: Sequence[Released], totals: Sequence[Callable[[Floats], Floats] | None]) -> list[Released]:
-    """Sums and counts of the finest set on a grid on which sums are exact; those of the others are their totals."""
+    """Sums and counts of the finest set on a grid on which sums are exact; those of the others are their totals. Whole
+    numbers stay whole.
+    """
+    first = parts[0].part.recipes
+    finest = [] if totals[0] is None else _of_the_finest(parts[0])
 
-    def settled(
-        recipe: Recipe, finest: Recipe, estimates: Estimates, total: Callable[[Floats], Floats] | None
-    ) -> Recipe:
+    def settled(i: int, recipe: Recipe, estimates: Estimates, total: Callable[[Floats], Floats] | None) -> Recipe:
         if isinstance(recipe, Dated):
-            return replace(recipe, inner=settled(recipe.inner, finest, estimates, None))
+            return replace(recipe, inner=settled(i, recipe.inner, estimates, None))
         if isinstance(recipe, Mean | two_sided_sums.Mean):
-            return Settled(recipe, _mean(recipe, estimates), False)
-        if total is None or not _adds_up(recipe):
+            values, (added, many) = (
+                _mean(recipe, estimates),
+                (_beside(first[i], first, kind) for kind in (_SUMS, _COUNTS)),
+            )
+            if total is not None and added is not None and many is not None:
+                top, bottom = total(finest[added][0]), total(finest[many][0])
+                values = np.divide(top, bottom, out=values, where=bottom > 0)
+            return Settled(recipe, values, False)
+        if total is None or not _adds_up(recipe, parts[0]):
             return recipe
-        return Settled(_unrounded(recipe), total(on_grid(_unrounded(finest).value(parts[0].estimates))), False)
+        values, whole = finest[i]
+        return Settled(_unrounded(recipe), total(values), whole)
 
     out = []
     for part, total in zip(parts, totals, strict=True):
-        pairs = zip(part.part.recipes, parts[0].part.recipes, strict=True)
-        recipes = tuple(settled(recipe, finest, part.estimates, total) for recipe, finest in pairs)
+        recipes = tuple(settled(i, recipe, part.estimates, total) for i, recipe in enumerate(part.part.recipes))
         out.append(replace(part, part=replace(part.part, recipes=recipes)))
     return out
 
 
-def _adds_up(recipe: Recipe) -> bool:
+def _of_the_finest(part: Released) -> list[tuple[Floats, bool]]:
+    """For each recipe of the finest set: its values, and whether they are whole. Sums are what so many values make."""
+    recipes = part.part.recipes
+    made = []
+    for recipe in recipes:
+        values = on_grid(_unrounded(recipe).value(part.estimates))
+        whole = recipe.whole and float(np.abs(values).sum()) < _MOST_WHOLE
+        made.append((whole_in_turn(values) if whole else values, whole))
+    for i, recipe in enumerate(recipes):
+        many = _beside(recipe, recipes, _COUNTS)
+        if isinstance(recipe, _SUMS) and many is not None:
+            low, high = _bounds(recipe)
+            made[i] = on_grid(np.clip(made[i][0], low * made[many][0], high * made[many][0])), made[i][1]
+    return made
+
+
+_SUMS = (SumFrom, two_sided_sums.Sum)
+_COUNTS = (Plain, two_sided_sums.Count)
+
+
+def _bounds(recipe: Recipe) -> tuple[float, float]:
+    """Between which ends each value of a sum lies."""
+    if isinstance(recipe, SumFrom):
+        return float(recipe.x.low), float(recipe.x.high)
+    assert isinstance(recipe, two_sided_sums.FromSides)  # noqa: S101
+    return float(recipe.sides.low), float(recipe.sides.low + recipe.sides.range)
+
+
+def _beside(recipe: Recipe, recipes: Sequence[Recipe], kinds: tuple[type[Recipe], ...]) -> int | None:
+    """Where the sum or the count that a sum or mean is about stands, if it is there: made of the same numbers."""
+
+    def is_it(other: Recipe) -> bool:
+        match recipe, other:
+            case (SumFrom() | Mean(), Plain(statistic=statistic)):
+                return statistic == recipe.count
+            case (SumFrom() | Mean(), SumFrom()):
+                return (recipe.centred, recipe.count) == (other.centred, other.count)
+            case (two_sided_sums.FromSides(sides=sides), two_sided_sums.FromSides()):
+                return sides == other.sides and not getattr(other, "all_rows", False)
+            case _:
+                return False
+
+    return next((i for i, other in enumerate(recipes) if isinstance(other, kinds) and is_it(other)), None)
+
+
+_MOST_WHOLE = 2.0**50
+"""Below it, sums of whole numbers are exact as floats."""
+
+
+def _adds_up(recipe: Recipe, finest: Released) -> bool:
     if isinstance(recipe, Plain):
-        return isinstance(recipe.statistic, Rows)
+        return isinstance(recipe.statistic, Rows) or (recipe.statistic == Units() and _is_in_one_group(finest))
     return isinstance(recipe, SumFrom | two_sided_sums.Combined)
 
 

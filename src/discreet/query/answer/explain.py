@@ -72,7 +72,7 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
     if part.selects:
         lines.append("keys that nobody listed: named only if enough units have them")
     elif keys:
-        lines.append(f"{len(part.domain() or ()):,} groups, all listed in advance: each is answered")
+        lines.append(f"{sum(part.shown(part.domain() or ())):,} groups, all listed in advance: each is answered")
     if some:
         lines.append("rows that are in none of the finer groups are in no total of them")
     if asked is None:

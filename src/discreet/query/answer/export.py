@@ -1,13 +1,16 @@
 """An answer as a Parquet or CSV file, piece by piece: what is in memory at one time does not grow with it.
 
 Promise: nothing that is there already is written over, and a file that could not be finished is taken away again. In a
-CSV file, text that a spreadsheet would take for a formula begins with an apostrophe, so that it stays text.
+CSV file, text that a spreadsheet would take for a formula begins with an apostrophe, so that it stays text. What is
+said about the rows (cost, confidence, notes) is kept with them: in the metadata of a Parquet file, and beside a CSV
+file in a file of the same name with ``-metadata.json`` after it.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, BinaryIO
 
@@ -19,6 +22,10 @@ PIECE = 50_000
 """Rows that are Python objects at one time."""
 IN_FOLDER = "answer.parquet"
 """The file in a folder that is written."""
+BESIDE = "-metadata.json"
+"""What is put after the name of a CSV file for the file about it."""
+ABOUT = "discreet"
+"""The name of what is said about the rows, in the metadata of a Parquet file."""
 _FORMULA = r"^([=+\-@\t\r])"
 
 Pieces = Callable[[], Iterator[pa.Table]]
@@ -48,43 +55,63 @@ def as_array(values: list[Any]) -> pa.Array:
     return pa.array(values)
 
 
-def write_rows(path: str | os.PathLike[str], pieces: Pieces) -> None:
+def write_rows(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str, Any] | None = None) -> None:
     """One file with all pieces: Parquet or CSV by the ending of its name; without one, a new folder of Parquet."""
     place = os.fspath(path).rstrip("/" + os.sep)
     ending = os.path.splitext(os.path.basename(place))[1].lower()
-    match ending:
-        case ".csv":
+    match ending, about:
+        case ".csv", None:
             _write(place, pieces, _csv)
-        case ".parquet":
-            write_parquet(place, pieces)
-        case "":
-            _write_folder(place, pieces)
+        case ".csv", Mapping():
+            _write_beside(place + BESIDE, about, lambda: _write(place, pieces, _csv))
+        case ".parquet", _:
+            write_parquet(place, pieces, about)
+        case "", _:
+            _write_folder(place, pieces, about)
         case _:
             raise BadParameter("path", place, "must end in .parquet or .csv, or be a new folder without an ending")
 
 
-def write_parquet(path: str | os.PathLike[str], pieces: Pieces) -> None:
+def write_parquet(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str, Any] | None = None) -> None:
     """One Parquet file with all pieces."""
-    _write(os.fspath(path), pieces, _parquet)
+    _write(os.fspath(path), pieces, _parquet, {} if about is None else {ABOUT: json.dumps(about)})
 
 
-def _write_folder(place: str, pieces: Pieces) -> None:
+def _write_folder(place: str, pieces: Pieces, about: Mapping[str, Any] | None) -> None:
     _made(place, lambda: os.mkdir(place))
     try:
-        write_parquet(os.path.join(place, IN_FOLDER), pieces)
+        write_parquet(os.path.join(place, IN_FOLDER), pieces, about)
     except BaseException:
         os.rmdir(place)
         raise
 
 
-def _write(place: str, pieces: Pieces, writer: Callable[[BinaryIO, pa.Schema], Any]) -> None:
+def _write_beside(place: str, about: Mapping[str, Any], then: Callable[[], None]) -> None:
+    """A text about another file, which is written then."""
+    file = _made(place, lambda: open(place, "x", encoding="utf-8"))  # noqa: SIM115 - closed below, and removed if that goes wrong
+    try:
+        with file:
+            json.dump(about, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+        then()
+    except BaseException:
+        os.unlink(place)
+        raise
+
+
+def _write(
+    place: str,
+    pieces: Pieces,
+    writer: Callable[[BinaryIO, pa.Schema], Any],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
     file: BinaryIO = _made(place, lambda: open(place, "xb"))  # noqa: SIM115 - closed below, and removed if that goes wrong
     try:
         with file:
             schema = pa.unify_schemas([piece.schema for piece in pieces()], promote_options="permissive")
-            with writer(file, schema) as to:
+            with writer(file, schema.with_metadata(metadata or None)) as to:
                 for piece in pieces():
-                    to.write_table(_as(piece, schema))
+                    to.write_table(_as(piece, to.schema))
     except BaseException:
         os.unlink(place)
         raise
@@ -123,6 +150,7 @@ class _Csv:
         from pyarrow import csv
 
         self._pc = pc
+        self.schema = schema
         self._names = [self._text(pa.array([name]))[0].as_py() for name in schema.names]
         named = pa.schema([f.with_name(name) for f, name in zip(schema, self._names, strict=True)])
         self._writer = csv.CSVWriter(file, named)

@@ -1,14 +1,15 @@
 """Intervals of computed columns: where an expression lies when each released number in it lies within its interval.
 
 Promise: for all numbers within the given intervals for which the expression has a value, the value lies in the interval
-that is returned. A division by what may be 0 returns everything, from -inf to inf. None where no rule is known. Ends
-are widened by a relative 1e-12 at each step, which is far more than floats round.
+that is returned; also where some of the columns in ``nullable`` are NULL instead, as far as COALESCE is concerned. A
+division by what may be 0 returns everything, from -inf to inf. None where no rule is known. Ends are widened by a
+relative 1e-12 at each step, which is far more than floats round.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -24,7 +25,12 @@ EVERYTHING: Interval = (-math.inf, math.inf)
 _WIDER = 1e-12
 
 
-def enclose(expression: Expression, within: Mapping[str, Interval], row: Mapping[str, Any]) -> Interval | None:
+def enclose(
+    expression: Expression,
+    within: Mapping[str, Interval],
+    row: Mapping[str, Any],
+    nullable: Collection[str] = (),
+) -> Interval | None:
     """The interval of an expression; columns that are not in ``within`` have the value that they have in ``row``.
 
     >>> share = Call("div", (Column("a"), Call("sub", (Column("b"), Column("c")))))
@@ -34,13 +40,18 @@ def enclose(expression: Expression, within: Mapping[str, Interval], row: Mapping
     [1.6, 4.0]
     >>> enclose(share, {"a": (8, 12), "b": (5, 6), "c": (1, 5.5)}, {})
     (-inf, inf)
+    >>> or_none = Call("coalesce", (Column("a"), Literal(Fraction(0))))
+    >>> enclose(or_none, {"a": (8, 12)}, {}), enclose(or_none, {"a": (8, 12)}, {}, {"a"})[0]
+    ((8, 12), -0.0)
     """
     match expression:
         case Column(name=name) if name in within:
             low, high = within[name]
             return None if math.isnan(low) or math.isnan(high) else (low, high)
+        case Call(function="coalesce", arguments=arguments):
+            return _coalesce(arguments, within, row, nullable)
         case Call(function=function, arguments=arguments) if function in _RULES and not _is_constant(arguments, within):
-            parts = [enclose(a, within, row) for a in arguments]
+            parts = [enclose(a, within, row, nullable) for a in arguments]
             known = [part for part in parts if part is not None]
             return _wider(_RULES[function](*known)) if len(known) == len(parts) else None
         case Call(arguments=arguments) if not _is_constant(arguments, within):
@@ -54,6 +65,55 @@ def _is_constant(arguments: tuple[Expression, ...], within: Mapping[str, Interva
         (isinstance(a, Column) and a.name in within) or (isinstance(a, Call) and not _is_constant(a.arguments, within))
         for a in arguments
     )
+
+
+def _coalesce(
+    arguments: tuple[Expression, ...],
+    within: Mapping[str, Interval],
+    row: Mapping[str, Any],
+    nullable: Collection[str],
+) -> Interval | None:
+    """From the least to the largest of the parts up to the first that is never NULL; those that are always are not."""
+    parts = []
+    for argument in arguments:
+        part, absent = enclose(argument, within, row, nullable), may_be_null(argument, within, row, nullable)
+        if part is None and not (absent and _is_constant((argument,), within)):
+            return None
+        parts += [] if part is None else [part]
+        if not absent:
+            break
+    return (min(low for low, _ in parts), max(high for _, high in parts)) if parts else None
+
+
+def may_be_null(
+    expression: Expression,
+    within: Mapping[str, Interval],
+    row: Mapping[str, Any],
+    nullable: Collection[str] = (),
+) -> bool:
+    """Whether an expression may be NULL for some numbers within the intervals; True where no rule is known."""
+    match expression:
+        case Column(name=name) if name in within:
+            return name in nullable
+        case Column() | Literal():
+            return known(program(expression)(row)) is None
+        case Call(arguments=arguments) if _is_constant(arguments, within):
+            return known(program(expression)(row)) is None
+        case Call(function="coalesce", arguments=arguments):
+            return all(may_be_null(a, within, row, nullable) for a in arguments)
+        case Call(function="nullif", arguments=(x, y)):
+            a, b = enclose(x, within, row, nullable), enclose(y, within, row, nullable)
+            apart = a is not None and b is not None and (a[1] < b[0] or b[1] < a[0])
+            return not apart or may_be_null(x, within, row, nullable)
+        case Call(function="div" | "mod" | "quotient", arguments=(x, y)):
+            divisor = enclose(y, within, row, nullable)
+            if divisor is None or divisor[0] <= 0 <= divisor[1]:
+                return True
+            return may_be_null(x, within, row, nullable) or may_be_null(y, within, row, nullable)
+        case Call(function=function, arguments=arguments) if function in _RULES and function not in _PARTIAL:
+            return any(may_be_null(a, within, row, nullable) for a in arguments)
+        case _:
+            return True
 
 
 def _point(value: Any) -> Interval | None:
@@ -186,10 +246,6 @@ def _quotient(x: Interval, y: Interval) -> Interval:
     return _at(math.trunc, low), _at(math.trunc, high)
 
 
-def _coalesce(*parts: Interval) -> Interval:
-    return min(part[0] for part in parts), max(part[1] for part in parts)
-
-
 _RULES: dict[str, Callable[..., Interval | None]] = {
     "abs": _abs,
     "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
@@ -198,7 +254,6 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "cast_real": lambda x: x,
     "ceil": _each(math.ceil),
     "clamp": _clamp,
-    "coalesce": _coalesce,
     "div": _div,
     "exp": _exponential,
     "floor": _each(math.floor),
@@ -219,3 +274,5 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "sub": lambda x, y: (x[0] - y[1], x[1] - y[0]),
     "trunc": _each(math.trunc),
 }
+_PARTIAL = frozenset({"div", "exp", "ln", "log10", "log2", "mod", "nullif", "power", "quotient", "sqrt"})
+"""Those that may be NULL of numbers."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level, visible
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises.measures import ZCDP
@@ -103,7 +103,7 @@ class Preview:
             f"{column.name}: {column.bar} ({self.confidence:.0%}){column.when and f' {column.when}'}"
             for column in self.columns
         ]
-        return "\n".join([self._price(), *bars, *self._remarks()])
+        return visible("\n".join([self._price(), *bars, *self._remarks()]))
 
     __repr__ = __str__
 

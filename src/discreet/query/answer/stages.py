@@ -10,16 +10,16 @@ rule is known, there is no interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 from discreet.exact import float_down, float_up
-from discreet.query.answer.interval_arithmetic import enclose
+from discreet.query.answer.interval_arithmetic import enclose, may_be_null
 from discreet.query.answer.postprocess import Program, apply, program, window_values
-from discreet.query.answer.windows import NEIGHBOURS, RISING
+from discreet.query.answer.windows import NEIGHBOURS, RISING, TOTALS
 from discreet.query.functions.released_values import LARGEST_FLOAT, is_number
 from discreet.query.plan.expressions import Column, Expression, walk
 from discreet.query.plan.nodes import How, Outcome, Regrouped, ReleasedJoin, ReleasedUnion, Window, outcomes_below
@@ -40,6 +40,8 @@ class Stage:
     within: list[dict[str, Ends]]
     chosen: Chosen | None = None
     """Which rows may be there, if released numbers decide about that and nothing else in them is noisy."""
+    nullable: frozenset[str] = frozenset()
+    """The noisy columns whose exact number may be NULL in some row, such as the average of a group without rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def _united(parts: Sequence[Stage]) -> Stage:
     within = [renamed(part, w) for part in parts for w in part.within]
     # A public number beside noisy ones lies where it is.
     public = [{name: _point(row[name]) for name in noisy} for row in rows]
-    return Stage(names, rows, [one | ends for one, ends in zip(public, within, strict=True)])
+    nullable = frozenset(new for i, new in enumerate(names) if any(p.columns[i] in p.nullable for p in parts))
+    return Stage(names, rows, [one | ends for one, ends in zip(public, within, strict=True)], nullable=nullable)
 
 
 def _joined(asked: ReleasedJoin, left: Stage, right: Stage) -> Stage:
@@ -136,14 +139,15 @@ def _joined(asked: ReleasedJoin, left: Stage, right: Stage) -> Stage:
         if asked.how is How.LEFT and not found:
             rows.append({**row, **dict.fromkeys(names.values())})
             within.append(dict(ends))
-    return Stage((*left.columns, *names.values()), rows, within)
+    nullable = left.nullable | {names[c] for c in right.nullable}
+    return Stage((*left.columns, *names.values()), rows, within, nullable=nullable)
 
 
 def _regrouped(asked: Regrouped, below: Stage) -> Stage:
     """One row for each combination of keys; without keys one row, also if there is nothing."""
     keys = tuple(key for _, key in asked.keys)
     measures = [replace(measure, partition=keys) for measure in asked.measures]
-    rows, within = _windowed(below, measures)
+    rows, within, nullable = _windowed(below, measures)
     firsts: dict[tuple[Any, ...], int] = {}
     made = [(name, program(key)) for name, key in asked.keys]
     for i, row in enumerate(rows):
@@ -153,13 +157,14 @@ def _regrouped(asked: Regrouped, below: Stage) -> Stage:
     for values, i in sorted(firsts.items(), key=lambda one: [(v is None, v) for v in one[0]]):
         named = dict(zip((name for name, _ in asked.keys), values, strict=True))
         found.append(named | {m.name: rows[i][m.name] for m in measures})
-        noisy = {name: _ends(key, rows[i], within[i]) for name, key in asked.keys if _reads(key, within[i])}
+        noisy = {name: _ends(key, rows[i], within[i], nullable) for name, key in asked.keys if _reads(key, within[i])}
         noisy |= {m.name: within[i][m.name] for m in measures if m.name in within[i]}
         ends.append(noisy | _ends_of_chosen(below.chosen, measures, made, values))
     if not found and not keys:
         found = [{m.name: 0 if m.function.startswith("count") else None for m in measures}]
         ends = [_ends_of_chosen(below.chosen, measures, made, ())]
-    return Stage(columns, found, ends)
+    nullable |= _nullable(asked.keys, rows, within, nullable)
+    return Stage(columns, found, ends, nullable=nullable & {*columns})
 
 
 def _ends_of_chosen(
@@ -176,16 +181,17 @@ def _finished(outcome: Outcome, below: Stage) -> Stage:
     if outcome.having is not None:
         passes = program(outcome.having)
         kept = [i for i, row in enumerate(below.rows) if passes(row) is True]
-        below = Stage(below.columns, [below.rows[i] for i in kept], [below.within[i] for i in kept])
-    rows, within = _windowed(below, outcome.windows)
+        below = replace(below, rows=[below.rows[i] for i in kept], within=[below.within[i] for i in kept], chosen=None)
+    rows, within, absent = _windowed(below, outcome.windows)
+    nullable = _nullable(outcome.columns, rows, within, absent)
     carried = [{**row, WITHIN: ends} for row, ends in zip(rows, within, strict=True)]
     for row, ends in zip(carried, within, strict=True):
-        row[WITHIN] = {name: _ends(e, row, ends) for name, e in outcome.columns if _reads(e, ends)}
+        row[WITHIN] = {name: _ends(e, row, ends, absent) for name, e in outcome.columns if _reads(e, ends)}
     shown = replace(outcome, columns=(*outcome.columns, (WITHIN, Column(WITHIN))), having=None, windows=(), below=None,
                     regroup=None)  # fmt: skip
     done = apply(shown, carried)
     ends_of = [row.pop(WITHIN) for row in done]
-    return Stage(tuple(name for name, _ in outcome.columns), done, ends_of)
+    return Stage(tuple(name for name, _ in outcome.columns), done, ends_of, nullable=nullable)
 
 
 def _reads(expression: Expression, within: Mapping[str, Ends]) -> bool:
@@ -193,41 +199,71 @@ def _reads(expression: Expression, within: Mapping[str, Ends]) -> bool:
     return any(isinstance(part, Column) and part.name in within for part in walk(expression))
 
 
-def _ends(expression: Expression, row: Row, within: Mapping[str, Ends]) -> Ends:
+def _ends(expression: Expression, row: Row, within: Mapping[str, Ends], nullable: Collection[str] = ()) -> Ends:
     """Where an expression lies when its noisy columns lie within their intervals."""
     if isinstance(expression, Column):
         return within.get(expression.name)
+    intervals = _intervals(expression, within)
+    return None if intervals is None else enclose(expression, intervals, row, nullable)
+
+
+def _intervals(expression: Expression, within: Mapping[str, Ends]) -> dict[str, tuple[Any, Any]] | None:
+    """Those of the noisy numbers in an expression; None if one of them has none, or is a date."""
     used = {part.name for part in walk(expression) if isinstance(part, Column) and part.name in within}
-    known = {name: ends for name in used if (ends := within[name]) is not None}
-    if len(known) < len(used) or any(isinstance(end, date) for ends in known.values() for end in ends):
-        return None
-    return enclose(expression, known, row)
+    intervals = {name: ends for name in used if (ends := within[name]) is not None}
+    dated = any(isinstance(end, date) for ends in intervals.values() for end in ends)
+    return None if dated or len(intervals) < len(used) else intervals
 
 
-def _windowed(below: Stage, windows: Sequence[Window]) -> tuple[list[dict[str, Any]], list[dict[str, Ends]]]:
-    """The rows with the values of window functions, and where those lie."""
-    rows, within = list(below.rows), [dict(ends) for ends in below.within]
+def _nullable(
+    named: Iterable[tuple[str, Expression]],
+    rows: Sequence[Row],
+    within: Sequence[Mapping[str, Ends]],
+    nullable: Collection[str],
+) -> frozenset[str]:
+    """Which of these expressions may be NULL in some row in which a noisy number stands in it."""
+
+    def is_nullable(expression: Expression, row: Row, ends: Mapping[str, Ends]) -> bool:
+        intervals = _intervals(expression, ends)
+        return intervals is None or may_be_null(expression, intervals, row, nullable)
+
+    pairs = list(zip(rows, within, strict=True))
+    return frozenset(n for n, e in named if any(_reads(e, ends) and is_nullable(e, row, ends) for row, ends in pairs))
+
+
+def _windowed(
+    below: Stage, windows: Sequence[Window]
+) -> tuple[list[dict[str, Any]], list[dict[str, Ends]], frozenset[str]]:
+    """The rows with the values of window functions, where those lie, and which noisy columns may be NULL."""
+    rows, within, nullable = list(below.rows), [dict(ends) for ends in below.within], below.nullable
     noisy = frozenset().union(*below.within)
     for window in windows:
         arguments = [program(argument) for argument in window.arguments]
         columns = [[argument(row) for row in rows] for argument in arguments]
         if any(part.name in noisy for a in window.arguments for part in walk(a) if isinstance(part, Column)):
-            for one, end in zip(within, _window_ends(window, rows, columns, within), strict=True):
+            whole = window.function in TOTALS and window.rows is None  # of the row itself too: it is never of nothing
+            if not whole or _nullable([("", window.arguments[0])], rows, within, nullable):
+                nullable |= {window.name}
+            for one, end in zip(within, _window_ends(window, rows, columns, within, nullable), strict=True):
                 one[window.name] = end
         values = window_values(window, rows, columns)
         rows = [{**row, window.name: value} for row, value in zip(rows, values, strict=True)]
-    return rows, within
+    return rows, within, nullable
 
 
 def _window_ends(
-    window: Window, rows: Sequence[Row], columns: Sequence[Sequence[Any]], within: Sequence[Mapping[str, Ends]]
+    window: Window,
+    rows: Sequence[Row],
+    columns: Sequence[Sequence[Any]],
+    within: Sequence[Mapping[str, Ends]],
+    nullable: Collection[str],
 ) -> list[Ends]:
     """Where the values of one window function lie: it is computed once more of lower and of upper ends."""
     rows_within = list(zip(rows, within, strict=True))
     if window.function not in RISING or any(_reads(a, w) for a in window.arguments[1:] for w in within):
         return [None] * len(rows)
     argument = window.arguments[0]
-    ends = [_ends(argument, row, w) if _reads(argument, w) else _point(value)
+    ends = [_ends(argument, row, w, nullable) if _reads(argument, w) else _point(value)
             for (row, w), value in zip(rows_within, columns[0], strict=True)]  # fmt: skip
     known = [value is None or (end is not None and _finite(end)) for end, value in zip(ends, columns[0], strict=True)]
     # Whether an unknown end is among those that a value is made of.

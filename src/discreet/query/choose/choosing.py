@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from threading import Lock
 from typing import Any
 
+from discreet.errors import ReceiptRefused
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
@@ -106,6 +109,19 @@ class Kept:
     chosen: dict[int, Chosen] = field(default_factory=dict)
     begun: bool = False
     answered: bool = False
+    _running: Lock = field(default_factory=Lock)
+
+    @contextmanager
+    def one_at_a_time(self) -> Iterator[None]:
+        """Held while the payment is used: whoever goes on twice, or in two threads, is refused the second time."""
+        if not self._running.acquire(blocking=False):
+            raise ReceiptRefused("this payment is being used; one payment is good for one release")
+        try:
+            if self.answered:
+                raise ReceiptRefused("this receipt was used already; one payment is good for one release")
+            yield
+        finally:
+            self._running.release()
 
 
 def choosing(

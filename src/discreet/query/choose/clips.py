@@ -39,18 +39,10 @@ class Ascent:
     """The price of one choice."""
 
     epsilon: Fraction
-    best: float
-    """How many units would best be longer than the clip."""
-
-    @property
-    def beyond(self) -> int:
-        """How many may be longer where it ends."""
-        return round(self.best + AHEAD / float(self.epsilon))
-
-    @property
-    def further(self) -> int:
-        """How many steps beyond its end the clip is."""
-        return min(_FARTHEST, int(AHEAD / float(self.epsilon) / (_FURTHER * self.best)))
+    beyond: int
+    """How many units may be longer where it ends."""
+    further: int = 0
+    """How many steps beyond its end the clip is."""
 
     @property
     def enough(self) -> float:
@@ -60,8 +52,8 @@ class Ascent:
     @property
     def mechanism(self) -> AboveThreshold:
         """Asked of minus the number of longer units: is it at least minus ``beyond``? Twice as much of ε goes to the
-        threshold as to the questions: where no unit is longer any more, the next steps then end it. (With half each,
-        more than one run in a hundred would end above 16 times the longest unit; so, one in a thousand.)
+        threshold as to the questions: where no unit is longer any more, the next steps then end it. With half each,
+        more than one run in a hundred would end above 16 times the longest unit; so, one in a thousand.
         """
         return AboveThreshold(
             threshold=-self.beyond,
@@ -83,7 +75,8 @@ class Ascent:
 
 def ascent(epsilon: Fraction, noise: float, groups: float, best: float = BEST) -> Ascent:
     """For noise of so many clips in each group, and so many typical groups in all rows."""
-    return Ascent(epsilon, best * groups * noise)
+    longer, ahead = best * groups * noise, AHEAD / float(epsilon)
+    return Ascent(epsilon, round(longer + ahead), min(_FARTHEST, int(ahead / (_FURTHER * longer))))
 
 
 def longer_units(classes: Exact, total: int, edges: int) -> tuple[int, list[int]]:

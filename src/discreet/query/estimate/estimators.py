@@ -120,6 +120,14 @@ class Recipe(ABC):
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """An interval for each group that holds the exact bounded aggregate with probability 1 - miss."""
 
+    def may_be_null(self, noisy: Estimates, ends: tuple[Floats, Floats], miss: float) -> NDArray[np.bool_]:
+        """For each group, whether the exact aggregate may be NULL because no row has a value; ``ends`` are its
+        intervals for this miss. Where it is NULL, this is true with probability 1 - miss. A count, and a sum, which is
+        0 of no rows, are never NULL; a recipe around another (``inner``) is where that one is.
+        """
+        inner: Recipe | None = getattr(self, "inner", None)
+        return np.zeros(len(ends[0]), dtype=bool) if inner is None else inner.may_be_null(noisy, ends, miss)
+
     def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
         """The expected error bar in a group of so many rows, before data is touched; whole numbers are shown rounded,
         which moves them by half at most.
@@ -364,6 +372,12 @@ class Mean(Recipe):
         missed = misses(noisy[self.count], miss / 2)
         return np.where(missed, least, low), np.where(missed, most, high)
 
+    def may_be_null(self, noisy: Estimates, ends: tuple[Floats, Floats], miss: float) -> NDArray[np.bool_]:
+        """Without rows the inverted test holds for each mean, so for the least; otherwise the count tells."""
+        if noisy[self.centred].own_noise is not None and noisy[self.count].own_noise is not None:
+            return reaches(-ends[0], -float(self.x.low), float(self.x.high - self.x.low))
+        return np.asarray(noisy[self.count].ends(miss / 2)[0] <= 0)
+
     @property
     def limits(self) -> tuple[Limit, ...]:
         """As many values as are counted, each within its bounds."""
@@ -373,6 +387,11 @@ class Mean(Recipe):
 def _per_row(x: Centred, centred: st.Rows, count: st.Rows | st.Units) -> tuple[Limit, ...]:
     ends = float(x.low - x.centre), float(x.high - x.centre)
     return Limit(count, 0.0, np.inf), Limit(centred, *ends, count)
+
+
+def reaches(ends: Floats, end: float, length: float) -> NDArray[np.bool_]:
+    """Where intervals reach the upper end of what is possible, but for the rounding of floats."""
+    return np.asarray(ends >= end - 1e-9 * length)
 
 
 def misses(count: Estimate, miss: float) -> NDArray[np.bool_]:
@@ -453,6 +472,13 @@ class Quantile(Recipe):
             return ends
         value = self.value(noisy)
         return np.minimum(ends[0], value), np.maximum(ends[1], value)
+
+    def may_be_null(self, noisy: Estimates, ends: tuple[Floats, Floats], miss: float) -> NDArray[np.bool_]:
+        """Without rows it may be in each bin: in the first; of MIN, whose intervals all begin there, in the last."""
+        low, length = float(self.bins.low), float(self.bins.width * (self.bins.bins - self.bins.whole))
+        if self.extreme < 0:
+            return reaches(ends[1], min(low + length, self._most), length)
+        return reaches(-ends[0], -low, length)
 
     @property
     def _most(self) -> float:

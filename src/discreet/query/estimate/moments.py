@@ -58,6 +58,12 @@ class Moment(Recipe):
         value = self.value(noisy)
         return np.minimum(low, value), np.maximum(high, value)
 
+    def may_be_null(self, noisy: Estimates, ends: tuple[Floats, Floats], miss: float) -> NDArray[np.bool_]:
+        """With fewer than two rows the inverted test holds for 0; otherwise the count tells."""
+        if any(noisy[s].own_noise is None for s in self.needs):
+            return np.asarray(noisy[self.count].ends(miss / len(self.needs))[0] < 2)
+        return np.asarray((ends[0] <= 0) & (ends[1] >= 0))
+
     def _inverted(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """Short by the released means where these say enough, else by all means that are possible."""
         low, high = self._over_means(noisy, miss)

@@ -18,6 +18,7 @@ from discreet.query.estimate.searched_quantile import SearchedQuantile
 from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import QuantileCells, Units
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
+from discreet.query.plan.expressions import columns
 from discreet.query.plan.nodes import Aggregate, Outcome, outcomes_below
 
 MISS = 0.05
@@ -79,7 +80,7 @@ def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[str, ..
     shown = {name for name, _ in outcome.columns}
     both = zip(part.names, part.recipes, strict=True)
     found = [_without_use(name, recipe, estimates) for name, recipe in both if name in shown]
-    found += [_named_from(estimates), _with_empty_groups(outcome, part)]
+    found += [_named_from(estimates), _with_empty_groups(outcome, part), _limited_to_empty_groups(outcome, part)]
     return tuple(one for one in found if one is not None)
 
 
@@ -94,6 +95,16 @@ def _with_empty_groups(outcome: Outcome, part: Part) -> str | None:
         return None
     named, many = " and ".join(dict.fromkeys(touched)), part.group_count
     return f"{named} of groups: of all {many:,} listed ones, also those that nobody is in; HAVING leaves them out"
+
+
+def _limited_to_empty_groups(outcome: Outcome, part: Part) -> str | None:
+    """LIMIT over listed groups in the order of their keys: those that nobody is in take places."""
+    many = part.group_count
+    if outcome.limit is None or outcome.is_nested or outcome.having is not None or not part.keys or many is None:
+        return None
+    if many <= outcome.limit or any(columns(order.expression) & {*part.names} for order in outcome.order):
+        return None
+    return f"LIMIT takes from all {many:,} listed groups, also those that nobody is in; HAVING leaves them out"
 
 
 def _without_use(name: str, recipe: Recipe, estimates: Estimates) -> str | None:
@@ -119,6 +130,18 @@ def without_bars(name: str, values: Sequence[Any], bars: Sequence[float | None])
         return None
     where = "" if len(bars) == 1 else f" in {bad:,} of {how_many(len(bars), 'rows')}"
     return f"{name} has no error bar{where}: within the bars of what it is computed from, it may be any number"
+
+
+def null_quotients(name: str, nulls: Sequence[bool]) -> str | None:
+    """What to say of a column that is NULL in some rows because its divisor may be 0.
+
+    >>> null_quotients("share", [False, True, False])
+    'share is NULL in 1 of 3 rows: within the error bars its divisor may be 0, and then it may be any number'
+    """
+    if not any(nulls):
+        return None
+    where = "" if len(nulls) == 1 else f" in {sum(nulls):,} of {how_many(len(nulls), 'rows')}"
+    return f"{name} is NULL{where}: within the error bars its divisor may be 0, and then it may be any number"
 
 
 def _named_from(estimates: Estimates) -> str | None:

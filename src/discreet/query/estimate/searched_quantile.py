@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.query.estimate.estimators import Estimate, Estimates, Floats, Recipe, first_at_least, passing
+from discreet.query.estimate.estimators import Estimate, Estimates, Floats, Recipe, first_at_least, passing, reaches
 from discreet.query.estimate.quantile_search import INNER, edges, most_cells
 from discreet.query.estimate.statistics import QuantileCells, Statistic
 
@@ -107,6 +108,11 @@ class SearchedQuantile(Recipe):
         low_ends, high_ends = np.array(found).reshape(-1, 2).T
         value = self.value(noisy)
         return np.minimum(low_ends, value), np.maximum(high_ends, value)
+
+    def may_be_null(self, noisy: Estimates, ends: tuple[Floats, Floats], miss: float) -> NDArray[np.bool_]:
+        """Without rows it may be in each cell, so in the first."""
+        bins = self.cells.bins
+        return reaches(-ends[0], -float(bins.low), float(bins.width * bins.bins))
 
     def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
         """The expected error bar in a group of so many rows, spread evenly over their bounds.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.query.estimate.error_bounds import sum_error
 from discreet.query.estimate.estimators import (
@@ -24,6 +25,7 @@ from discreet.query.estimate.estimators import (
     Recipe,
     misses,
     possible,
+    reaches,
     rounded,
 )
 from discreet.query.estimate.inversion import Line, ratio
@@ -205,6 +207,10 @@ class Mean(FromSides):
         missed = np.logical_or.reduce([misses(one, each) for one in found])
         low, high = np.minimum(self.ratio(a, d, 0.0), value), np.maximum(self.ratio(b, c, 1.0), value)
         return np.where(missed, start, low), np.where(missed, start + reach, high)
+
+    def may_be_null(self, noisy: Estimates, ends: tuple[Floats, Floats], miss: float) -> NDArray[np.bool_]:
+        """Without rows the test holds for each share of the range, so for the least."""
+        return reaches(-ends[0], -float(self.sides.low), float(self.sides.range))
 
     def ratio(self, above: Floats, below: Floats, empty: float = 0.5) -> Floats:
         """The mean for these sides; where both are 0, at this share of the range."""

@@ -31,6 +31,8 @@ _SINGLE = 32
 """So many cells at the lower end, where logarithms and roots bend most, are pieces of their own."""
 _MOST_EXPONENT = 170
 """e to more than this, or less than minus this, has a step that is too long."""
+_MOST_LOGARITHM = 500
+"""A power with a natural logarithm beyond this is not tried: what has a step is far smaller."""
 _DIGITS = Context(prec=28)
 """Of public numbers alone; the same on every machine."""
 
@@ -103,6 +105,9 @@ def power(x: Typed, exponent: Typed) -> Typed:
     kind = _bounded(x, "POWER")
     if n.denominator == 1 and kind.low < 0:
         refuse("POWER with an exponent beyond 8 needs a base of 0 or more; declare such bounds, or write CLAMP")
+    end = kind.step * max(kind.high if n > 0 else kind.low, 1)
+    if abs(_DIGITS.multiply(_decimal(n), _DIGITS.ln(_decimal(end)))) > _MOST_LOGARITHM:
+        refuse(f"POWER of numbers this large or this small cannot be computed; use a smaller exponent, or {bound(x)}")
     if n > 0:
         return _followed(x, "POWER", _power(n), first=0)
     return neg(_followed(x, "POWER", _power(n), first=1))

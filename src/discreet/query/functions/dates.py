@@ -318,16 +318,16 @@ def since(x: Typed, what: str) -> tuple[Typed, Span]:
     Counted from the bound, not from some year 0: noise is in proportion to the bounds.
     """
     assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    kind: Date | Timestamp = x.kind
     if not has_bounds(x):
-        ends = OPEN_DAYS if isinstance(x.kind, Date) else OPEN_TIMES
-        x = replace(x, kind=clamped(x.kind, *ends), lowered=clamped_lowered(x.lowered, *ends))
-        assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
-    low, high = x.kind.low, x.kind.high
-    first = Typed(x.kind, nullable=False, lowered=Literal(low))
-    days = days_between(first, x) if isinstance(x.kind, Date) else seconds_between(first, x)
-    kind = number(days, what)
-    step = Fraction(1) if isinstance(x.kind, Date) else Fraction(1, 24 * 60 * 60)
-    return replace(days, kind=Number(step, 0, kind.high)), Span(low, high)
+        ends = OPEN_DAYS if isinstance(kind, Date) else OPEN_TIMES
+        kind = clamped(kind, *ends)
+        x = replace(x, kind=kind, lowered=clamped_lowered(x.lowered, *ends))
+    low, high = kind.low, kind.high
+    first = Typed(kind, nullable=False, lowered=Literal(low))
+    days = days_between(first, x) if isinstance(kind, Date) else seconds_between(first, x)
+    step = Fraction(1) if isinstance(kind, Date) else Fraction(1, 24 * 60 * 60)
+    return replace(days, kind=Number(step, 0, number(days, what).high)), Span(low, high)
 
 
 def clamp_date(x: Typed, low: Typed, high: Typed) -> Typed:

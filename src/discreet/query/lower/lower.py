@@ -16,6 +16,7 @@ from discreet.query.functions.cast_functions import as_integer
 from discreet.query.functions.dates import Span, has_bounds, since
 from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
+from discreet.query.lower.narrow_keys import narrow_key
 from discreet.query.lower.prune import prune
 from discreet.query.lower.relation_facts import (
     ONE_ROW,
@@ -183,6 +184,7 @@ def _key(key: Key, source: Lowered, catalog: Catalog) -> LoweredKey:
     listed = source.listings.get(x.lowered)
     if listed is not None:
         x = replace(x, keys=meet(x.keys, listed))
+    x = narrow_key(x, source.relation, source.fields)
     if x.keys == ():
         refuse(f"WHERE leaves no key of {quoted(key.name)} that could be answered{_those_listed(x, catalog)}")
     return LoweredKey(key.name, x)

@@ -2,40 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from discreet.errors import BadQuestion
 from discreet.query.engine import Engine
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredQuestion, lower_relation
-from discreet.query.plan.expressions import Column, Literal
+from discreet.query.lower.prune import names, prune
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
 from discreet.query.plan.names import quoted
-from discreet.query.plan.nodes import Project, Relation, Scan
+from discreet.query.plan.nodes import Filter, How, Join, Project, Relation, Scan, parts_of
 from discreet.query.plan.schema import MOST_KEYS, Schema
 from discreet.query.plan.types import Kind, Number, Real, Value
 from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
+from discreet.query.typing.refine import conjuncts
 
 Listed = dict[tuple[str, str], tuple[Value, ...]]
 
 
 def with_public_keys(asked: LoweredQuestion, engine: Engine, schemas: Mapping[str, Schema]) -> LoweredQuestion:
     """The question with the keys of public columns filled in, as they are now: nothing is remembered."""
-    known: Listed = {}
+    listed: Listed = {}
     beside = tuple(with_public_keys(one, engine, schemas) for one in asked.beside)
-    return replace(asked, keys=tuple(_filled(key, engine, schemas, known) for key in asked.keys), beside=beside)
+    filtered = [
+        part for part in public_parts(asked.whole, schemas) if any(isinstance(p, Filter) for p in parts_of(part))
+    ]
+    keys = (_possible(_filled(key, engine, schemas, listed), filtered, engine, schemas) for key in asked.keys)
+    return replace(asked, keys=tuple(keys), beside=beside)
 
 
-def _filled(key: LoweredKey, engine: Engine, schemas: Mapping[str, Schema], known: Listed) -> LoweredKey:
+def _filled(key: LoweredKey, engine: Engine, schemas: Mapping[str, Schema], listed: Listed) -> LoweredKey:
     place = key.typed.keys_from
     if key.typed.keys is not None or place is None:
         return key
-    if place not in known:
-        known[place] = public_values(*place, engine, schemas)
-    if not known[place]:
+    if place not in listed:
+        listed[place] = public_values(*place, engine, schemas)
+    if not listed[place]:
         raise BadQuestion(
             f"the public column {quoted(place[0])}.{quoted(place[1])} is empty, so there is no group to answer"
         )
-    return replace(key, typed=replace(key.typed, keys=known[place]))
+    return replace(key, typed=replace(key.typed, keys=listed[place]))
+
+
+def _possible(
+    key: LoweredKey, filtered: Sequence[Relation], engine: Engine, schemas: Mapping[str, Schema]
+) -> LoweredKey:
+    """The key without values that no public row has which the conditions keep."""
+    x = key.typed
+    if x.keys is None or not isinstance(x.lowered, Column):
+        return key
+    name = x.lowered.name
+    rows = next((part for part in filtered if name in names(part)), None)
+    if rows is None:
+        return key
+    values = set(_values(rows, name, engine, schemas))
+    keys = tuple(value for value in x.keys if value in values)
+    if not keys:
+        raise BadQuestion(
+            f"the conditions leave no row of a public table with a key of {quoted(key.name)}; change them"
+        )
+    return replace(key, typed=replace(x, keys=keys))
+
+
+def public_parts(relation: Relation, schemas: Mapping[str, Schema]) -> list[Relation]:
+    """Relations of public tables alone, each with some columns of a lowered relation: in each of its rows, these have
+    values that stand together in a row there (or are NULL, after a LEFT JOIN).
+
+    A private column that is equal to a public one in each row is one of the columns, too.
+    """
+    if all(schemas[part.table].table.public for part in parts_of(relation) if isinstance(part, Scan)):
+        return [relation]
+    match relation:
+        case Filter(source=source, predicate=predicate):
+            return [_where(part, conjuncts(predicate)) for part in public_parts(source, schemas)]
+        case Project(source=source, columns=made):
+            return [
+                narrow for part in public_parts(source, schemas) if (narrow := _with_columns(part, made)) is not None
+            ]
+        case Join(left=left, right=right, on=on, how=how):
+            parts = [*public_parts(left, schemas), *public_parts(right, schemas)]
+            return _linked(parts, on) if how is How.INNER else parts
+        case _:
+            return []
+
+
+def _where(part: Relation, tests: Sequence[Expression]) -> Relation:
+    """The rows for which those conditions are true that read nothing else."""
+    mine = [test for test in tests if columns(test) and columns(test) <= set(names(part))]
+    if not mine:
+        return part
+    return Filter(part, mine[0] if len(mine) == 1 else Call("and", tuple(mine)))
+
+
+def _with_columns(part: Relation, made: Sequence[tuple[str, Expression]]) -> Relation | None:
+    """The columns that read nothing else; None if there is none."""
+    mine = tuple((name, e) for name, e in made if columns(e) and columns(e) <= set(names(part)))
+    return Project(part, mine) if mine else None
+
+
+def _linked(parts: list[Relation], on: Sequence[tuple[str, str]]) -> list[Relation]:
+    """Parts with columns that must be equal, joined; a column of no part that must be equal to one of a part, there."""
+    for a, b in on:
+        first, second = (next((part for part in parts if name in names(part)), None) for name in (a, b))
+        if (first is None and second is None) or first is second:
+            continue
+        others = [part for part in parts if part is not first and part is not second]
+        if first is not None and second is not None:
+            joined: Relation = Join(first, second, ((a, b),))
+        else:
+            part, here, new = (second, b, a) if first is None else (first, a, b)
+            assert part is not None  # noqa: S101
+            joined = Project(part, (*((name, Column(name)) for name in names(part)), (new, Column(here))))
+        parts = [*others, joined]
+    return parts
 
 
 def public_values(table: str, column: str, engine: Engine, schemas: Mapping[str, Schema]) -> tuple[Value, ...]:
@@ -69,9 +148,14 @@ def _different(
     kind = lowered.fields[column].kind
     if isinstance(kind, Real):
         raise BadQuestion(f"{quoted(column)} of a public table is a float without bounds: declare dp.bounds for it")
-    rows = Project(lowered.relation, (("k", Column(column)), (UNIT, Literal(1))))
+    return _values(lowered.relation, column, engine, schemas), kind
+
+
+def _values(relation: Relation, column: str, engine: Engine, schemas: Mapping[str, Schema]) -> list[Value]:
+    """The different values of a column of lowered public rows."""
+    rows = Project(prune(relation, frozenset({column})), (("k", Column(column)), (UNIT, Literal(1))))
     weights = Weights(form=Form.L1, cap=1, scale=1, per_group=1)
     key = WorkKey("k", Column("k"), None)
     work = Work(source=rows, unit=UNIT, keys=(key,), cells=(RowSum(Literal(1)),), weights=weights)
     (found,) = engine.run((work,), schemas)
-    return [value for (value,) in found.keys], kind
+    return [value for (value,) in found.keys]

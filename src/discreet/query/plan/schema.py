@@ -19,6 +19,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from discreet.answer import brief
 from discreet.errors import BadParameter
 from discreet.exact import Number as ExactNumber
 from discreet.exact import integer, number
@@ -83,6 +84,8 @@ class Declared:
     nullable: bool = True
     auto: bool = False
     """Whether bounds are to be chosen from a profile that is paid for."""
+
+    __repr__ = brief
 
 
 def bounds(low: ExactNumber | date, high: ExactNumber | date | None = None, *, nullable: bool = True) -> Declared:

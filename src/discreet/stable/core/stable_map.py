@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, overload
 
+from discreet.answer import brief
 from discreet.errors import BadParameter
 from discreet.stable.core import domains
 from discreet.stable.core.domains import Domain, Groups, Rows
@@ -175,6 +176,8 @@ class Chain(StableMap):
     written: tuple[StableMap, ...]
     maps: tuple[StableMap, ...]
     """The same maps, each adapted to the one before it."""
+
+    __repr__ = brief
 
     @property
     def input_domain(self) -> Rows | Groups:

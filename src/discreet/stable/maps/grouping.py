@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from discreet.answer import brief
 from discreet.stable.core.domains import Domain, Groups
 from discreet.stable.core.keys import check_keys
 from discreet.stable.core.metrics import Relation, RowMetric, as_metric, steps
@@ -31,6 +32,8 @@ class GroupBy(StableMap):
 
     keys: tuple[Hashable, ...]
     by: Field
+
+    __repr__ = brief
 
     @property
     def output_domain(self) -> Domain:

@@ -1,10 +1,16 @@
 """Subqueries that are one value, as texts: what they are, and what they are not."""
 
+import pickle
 from fractions import Fraction
+from math import exp
+from statistics import NormalDist
 
 import pytest
 
+import discreet as dp
+from discreet.answer import GivenValue
 from discreet.errors import BadQuestion
+from discreet.exact import significant
 from discreet.query.front.sql.constants import Missing, Staged, as_constant, staged_question
 from discreet.query.front.sql.parse import question_about
 from discreet.query.plan.nodes import Question
@@ -81,3 +87,38 @@ def test_there_are_not_too_many() -> None:
     one = "(SELECT COUNT(*) FROM items)"
     with pytest.raises(BadQuestion, match="at most 8"):
         staged_question(f"SELECT COUNT(*) + {' + '.join([one] * 9)} AS n FROM items", TABLES)
+
+
+def test_an_answer_says_that_it_is_about_the_released_value() -> None:
+    """Its bar was taken for one around the exact condition, of which it held 30 %: of how many earn more than average.
+
+    That the count with the released value is outside one of four intervals has a chance below 4e-9.
+    """
+    income = [round(exp(5 + 0.5 * NormalDist().inv_cdf((i + 0.5) / 3000))) for i in range(3000)]
+    people = dp.table(
+        {"id": range(3000), "income": income}, unit="id", columns={"income": dp.bounds(0, 1000)}, max_rows=1
+    )
+    session = dp.Session(t=people, budget=dp.Pure(1000))
+    query = session.sql("SELECT COUNT(*) AS n FROM t WHERE income > (SELECT AVG(income) FROM t)")
+    preview = query.preview(epsilon=1)
+    assert any("avg_income ± " in note and "do not hold this one" in note for note in preview.notes)
+    for _ in range(4):
+        answer = query.release(epsilon=1)
+        (value,) = answer.given
+        assert value.name == "avg_income"
+        assert value.error is not None
+        assert value in answer.notes
+        assert value in str(answer)
+        assert f"± in the answer is about the query with {significant(value.value, 6)}" in value
+        (ends,) = answer.intervals("0.999999999")["n"]
+        assert ends is not None
+        low, high = ends
+        assert low <= sum(one > value.value for one in income) <= high
+    assert session.sql("SELECT COUNT(*) AS n FROM t WHERE income > 9").release(epsilon=1).given == ()
+
+
+def test_a_value_that_is_null_or_a_text_has_no_bar() -> None:
+    assert str(GivenValue("m", None, None, "epsilon 1")).startswith("released first, for epsilon 1: m = NULL; ")
+    note = GivenValue("d", "2024-01-01", None, "epsilon 1")
+    again = pickle.loads(pickle.dumps(note))  # noqa: S301
+    assert (again, again.name, again.value, again.error) == (note, "d", "2024-01-01", None)

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
+from discreet.answer import GivenValue
 from discreet.errors import BadQuestion, Unsupported
 from discreet.exact import significant
 from discreet.query.front.sql.expressions import identifier, output
@@ -326,21 +327,18 @@ def value_of(answer: Any, like: Value) -> Known:
     return Missing(like) if found is None else found
 
 
-def in_words(answer: Any, value: Known) -> str:
-    """What was released, for a note beside the answer."""
-    shown = (
-        significant(float(value), 6)
-        if isinstance(value, Fraction)
-        else "NULL"
-        if isinstance(value, Missing)
-        else str(value)
-    )
-    return f"released first, for {answer.cost}: {next(iter(answer.columns))} = {shown}"
+def in_words(answer: Any, value: Known) -> GivenValue:
+    """What was released, for a note beside the answer: with its own error bar, which the answer's do not hold."""
+    name = next(iter(answer.columns))
+    shown = None if isinstance(value, Missing) else float(value) if isinstance(value, Fraction) else value
+    bars = answer.errors().get(name) or [None]
+    return GivenValue(name, shown, bars[0], answer.cost)
 
 
 def together(main: Any, whole: Any, first: Sequence[Any]) -> Any:
     """The preview of an answer, with what the values that are released first cost and how far off they are."""
-    words = tuple(f"released first, for {one.cost}: {column.name} ± {significant(column.error, 4)}"
+    words = tuple(f"released first, for {one.cost}: {column.name} ± {significant(column.error, 4)}; error bars of the "
+                  "answer are about the query with the released value, and do not hold this one"
                   for one in first for column in one.columns)  # fmt: skip
     return replace(main, cost=whole.cost, remaining=whole.remaining, affordable=whole.affordable,
                    notes=(*words, f"the answer itself costs {main.cost}", *main.notes))  # fmt: skip

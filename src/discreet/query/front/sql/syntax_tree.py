@@ -44,6 +44,16 @@ def read_expression(text: str) -> exp.Expr:
     return _parsed(exp.Expr, _tokens(text), text)
 
 
+def placeholders(text: str) -> list[int]:
+    """Where the marks ? for parameters stand: outside of texts, names in quotes and comments.
+
+    >>> placeholders("a = ? /* don't? */ AND b = '?'")
+    [4]
+    """
+    marks = (TokenType.PLACEHOLDER, TokenType.QDCOLON)  # the second: the ? of ?::BIGINT
+    return [token.start for token in _tokens(text) if token.token_type in marks]
+
+
 def _tokens(text: str) -> list[Token]:
     given: object = text
     if not isinstance(given, str):

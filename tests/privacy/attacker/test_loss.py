@@ -1,0 +1,158 @@
+"""The privacy loss: laws by enumeration and integration, statements about it, refusals."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import BadParameter, NoPrice
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.selection.randomized_response import randomized_response
+from discreet.privacy.accountants.compose import compose
+from discreet.privacy.attacker.loss import FiniteLoss, PrivacyLoss, SumOfLosses, privacy_loss
+from discreet.privacy.promises import events
+from discreet.privacy.promises.bound import Bound
+
+EXACT = {"yes": Fraction(3, 4), "no": Fraction(1, 4)}
+OTHER = {"yes": Fraction(1, 4), "no": Fraction(3, 4)}
+
+
+def near(bound: Bound, value: float, within: float = 1e-9) -> bool:
+    return bound.lower - within <= value <= bound.upper + within and bound.width < within
+
+
+def test_two_exact_laws() -> None:
+    loss = privacy_loss(EXACT, OTHER)
+    assert near(loss.mean, math.log(3) / 2)
+    assert near(loss.variance, math.log(3) ** 2 * 3 / 4)
+    assert near(loss.largest, math.log(3))
+    assert near(loss.renyi(2), math.log(9 / 4 + 1 / 12))
+    assert near(loss.delta(0), 0.5)
+    assert loss.delta(2) == Bound(0.0, 0.0)
+    assert [loss.tail(t).upper for t in (-2, 0, 2)] == [1, 0.75, 0]
+
+
+SYMMETRIC = [
+    events.RandomizedResponse(epsilon="1/2"),
+    events.RandomizedResponse(epsilon=1, categories=5),
+    events.Pure(2),
+    events.DiscreteLaplace(scale="3/2"),
+    events.DiscreteLaplace(scale=3, sensitivity=7),
+    events.Laplace(scale=2, sensitivity=3),
+    events.Gaussian(sigma="3/2"),
+]
+
+
+@pytest.mark.parametrize("event", SYMMETRIC, ids=str)
+def test_delta_is_that_of_compose_and_below_the_tail(event: events.Event) -> None:
+    """Two ways to the same number, and δ(ε) <= P[L > ε] <= δ(ε - h)/(1 - e^-h)."""
+    loss, together = privacy_loss(event), compose(event)
+    for epsilon in ("0", "1/3", "1", "5/2"):
+        ours, theirs = loss.delta(epsilon), together.delta(epsilon=epsilon)
+        assert ours.lower <= theirs.upper + 1e-12
+        assert ours.upper >= theirs.lower - 1e-12
+        assert ours.width < 1e-9
+        assert ours.lower <= loss.tail(epsilon).upper
+        half = Fraction(epsilon) - Fraction(1, 2)
+        if half >= 0:
+            assert loss.tail(epsilon).lower <= loss.delta(half).upper / (1 - math.exp(-0.5)) + 1e-12
+
+
+def integral(f: Callable[[float], float], low: float, high: float, steps: int = 4000) -> float:
+    width = (high - low) / steps
+    return width * sum(f(low + (i + 0.5) * width) for i in range(steps))
+
+
+@pytest.mark.parametrize(("event", "density"), [
+    (events.Gaussian(sigma="3/2"), lambda x: math.exp(-x * x / 4.5) / math.sqrt(4.5 * math.pi)),
+    (events.Laplace(scale="3/2"), lambda x: math.exp(-abs(x) / 1.5) / 3),
+], ids=["gaussian", "laplace"])  # fmt: skip
+def test_moments_by_integration(event: events.Event, density: Callable[[float], float]) -> None:
+    loss = privacy_loss(event)
+
+    def value(x: float) -> float:
+        return math.log(density(x) / density(x - 1))
+
+    def expected(f: Callable[[float], float]) -> float:
+        return integral(lambda x: f(value(x)) * density(x), -18, 18)
+
+    mean = expected(lambda y: y)
+    assert near(loss.mean, mean, 1e-4)
+    assert near(loss.variance, expected(lambda y: y * y) - mean**2, 1e-4)
+    assert near(loss.renyi(3), math.log(expected(lambda y: math.exp(2 * y))) / 2, 1e-3)
+    assert near(loss.tail("1/5"), expected(lambda y: float(y > 0.2)), 3e-3)
+
+
+def test_the_law_of_a_mechanism_is_that_of_its_event() -> None:
+    asked = randomized_response(epsilon=1)
+    by_law, by_event = privacy_loss(asked.law(1), asked.law(0)), privacy_loss(asked.event)
+    assert near(by_law.mean, float(by_event.mean.upper))
+    assert near(by_law.tail(0), math.e / (1 + math.e))
+    assert isinstance(by_event, FiniteLoss)
+    assert [round(x, 6) for pair in by_event.law() for x in pair] == [1, 0.731059, -1, 0.268941]
+
+
+def test_discrete_laplace_by_enumeration() -> None:
+    noise = laplace(sensitivity=1, scale=2)
+    law = {z: float(low + high) / 2 for z, (low, high) in noise.law(0).items()}
+    loss = privacy_loss(events.DiscreteLaplace(scale=2, sensitivity=3))
+    exact = sum(p * (abs(z - 3) - abs(z)) / 2 for z, p in law.items())
+    assert near(loss.mean, exact)
+    assert near(loss.tail(0), sum(p for z, p in law.items() if z <= 1))
+
+
+def test_pure_approximate_and_concentrated_are_statements_about_the_loss() -> None:
+    assert privacy_loss(events.Pure(1)).largest == Bound(1.0, 1.0)
+    lost = privacy_loss(events.Approx(1, "0.01"))
+    assert lost.largest.upper == math.inf == lost.mean.lower
+    assert near(lost.delta(1), 0.01)
+    assert near(lost.tail(1), 0.01)
+    for event, rho in ((events.Gaussian(sigma=1), 0.5), (events.Pure(1), 0.5), (events.Laplace(scale=1), 0.5)):
+        for order in ("1.01", 2, 8, 100):
+            assert float(privacy_loss(event).renyi(order).upper) <= rho * float(Fraction(order)) * (1 + 1e-12)
+    gaussian = privacy_loss(events.Gaussian(sigma=1))
+    assert gaussian.variance == Bound(1.0, 1.0)
+    assert gaussian.mean == Bound(0.5, 0.5)
+
+
+def test_a_tail_above_delta_is_no_contradiction() -> None:
+    """ "The loss is at most ε but for probability δ" is enough for (ε, δ), not needed: the twin claims it is needed."""
+    loss = privacy_loss(events.Gaussian(sigma=1))
+    assert loss.tail(1).lower > 2 * loss.delta(1).upper
+    assert compose(events.Gaussian(sigma=1)).delta(epsilon=1).upper < loss.tail(1).lower
+
+
+def test_losses_of_several_events_add_up() -> None:
+    loss: PrivacyLoss = privacy_loss([events.Laplace(scale=10)] * 30 + [events.Gaussian(sigma=5)])
+    assert isinstance(loss, SumOfLosses)
+    assert near(loss.mean, 30 * (0.1 - 1 + math.exp(-0.1)) + 0.02)
+    assert near(loss.variance, 30 * (3 - math.exp(-0.1) * (2.4 + math.exp(-0.1))) + 0.04)
+    tail = loss.tail(1)
+    assert 0 < tail.lower <= tail.upper < 0.2
+    assert loss.delta(1).upper <= tail.upper
+    assert privacy_loss([events.Pure(1), events.Pure(2)]).largest == Bound(3.0, 3.0)
+
+
+def test_a_picture() -> None:
+    pytest.importorskip("matplotlib")
+    axes = privacy_loss(events.Gaussian(sigma=1)).plot().axes[0]
+    assert [line.get_label() for line in axes.lines] == ["P[loss > ε]", "δ(ε)"]
+
+
+def test_what_has_no_law_is_refused() -> None:
+    for event in (events.ZCDP("1/2"), events.Exponential(1)):
+        with pytest.raises(NoPrice):
+            privacy_loss(event)
+    with pytest.raises(BadParameter, match="second"):
+        privacy_loss(EXACT)
+    with pytest.raises(BadParameter):
+        privacy_loss(3)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match="add up"):
+        privacy_loss({1: 1, 2: 1}, {1: 1})
+    cut = privacy_loss({1: "0.5", 2: "0.4"}, {1: "0.6", 2: "0.4"})
+    assert cut.tail(5).upper == pytest.approx(0.1)
+    with pytest.raises(NoPrice, match="leaves out"):
+        _ = cut.mean
+    with pytest.raises(BadParameter, match="above 1"):
+        privacy_loss(events.Gaussian(sigma=1)).renyi(1)

@@ -1,0 +1,91 @@
+"""An ascent keeps its price on every pair of small neighbouring tables, exactly; and finds a clip that few exceed."""
+
+from fractions import Fraction
+from itertools import combinations_with_replacement, pairwise
+from math import exp
+
+import numpy as np
+import pytest
+
+from discreet.query.choose.classes import ladder
+from discreet.query.choose.clips import Ascent, ascent, longer_units, noisy_units
+from discreet.query.plan.work import Exact
+from discreet.randomness import SystemBits
+
+EDGES = (1, 2, 4)
+LENGTHS = (1, 2, 3, 9)
+
+
+def longer(lengths: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sum(length > edge for length in lengths) for edge in EDGES)
+
+
+def tables(units: int) -> list[tuple[int, ...]]:
+    return [lengths for many in range(units + 1) for lengths in combinations_with_replacement(LENGTHS, many)]
+
+
+def neighbours(units: int) -> set[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Numbers of longer units that one unit more, less, or of another length makes."""
+    found = set()
+    for lengths in tables(units - 1):
+        ways = [longer(lengths), *(longer((*lengths, more)) for more in LENGTHS)]
+        found |= {(a, b) for a in ways for b in ways if a != b}
+    return found
+
+
+def law(climb: Ascent, counts: tuple[int, ...]) -> dict[int, tuple[float, float]]:
+    """Bounds of the chance of each step on which it ends; the last also if it ends on none."""
+    ends: dict[int, tuple[float, float]] = {}
+    for replies, (low, high) in climb.mechanism.law(tuple(-many for many in counts)).items():
+        before = ends.get(len(replies) - 1, (0.0, 0.0))
+        ends[len(replies) - 1] = before[0] + float(low), before[1] + float(high)
+    return ends
+
+
+def worst(climb: Ascent, epsilon: float) -> float:
+    """By how much a chance is beyond e^ε times the neighbour's, at most: above 0 refutes the price."""
+    laws = {counts: law(climb, counts) for pair in neighbours(3) for counts in pair}
+    return max(
+        laws[a][step][0] - exp(epsilon) * laws[b][step][1] for a, b in neighbours(3) for step in laws[a]
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("epsilon", "beyond"), [("1/2", 0), ("1/2", 1), ("1", 2)])
+def test_no_pair_of_small_tables_refutes_the_price(epsilon: str, beyond: int) -> None:
+    climb = Ascent(Fraction(epsilon), beyond)
+    assert climb.mechanism.epsilon == Fraction(epsilon)
+    assert worst(climb, float(Fraction(epsilon))) <= 0
+
+
+def test_an_ascent_with_a_fourth_of_the_noise_is_caught() -> None:
+    assert worst(Ascent(Fraction(2), 1), 0.5) > 0
+
+
+def test_units_are_counted_by_the_edges_that_they_exceed() -> None:
+    """Against a count by hand, for every small table; classes of other totals do not matter."""
+    for lengths in tables(3):
+        classes = [sum(edge < length for edge in EDGES) for length in lengths]
+        keys = tuple((1, number) for number in sorted(set(classes)))
+        many = np.array([classes.count(number) for _, number in keys], dtype=np.int64)
+        other = Exact(((0, 0), *keys), (np.concatenate([[99], many]).astype(np.int64),))
+        assert longer_units(other, 1, len(EDGES)) == (len(lengths), list(longer(lengths)))
+
+
+@pytest.mark.parametrize("units", [2_000, 40_000])
+def test_about_as_many_units_exceed_the_clip_as_is_best(units: int) -> None:
+    """20 ascents over Pareto lengths: all but one within a factor of 4 of the target. A false alarm takes two ascents
+    whose noise is beyond 8 deviations: below 1e-6.
+    """
+    edges = ladder()
+    lengths = np.floor(np.arange(1, units + 1) ** -0.6 * units**0.6)
+    above = [int((lengths > edge).sum()) for edge in edges]
+    climb = ascent(Fraction(1, 10), 1.0, 24.0)
+    found = sorted(above[climb(above, SystemBits())] for _ in range(20))
+    assert sum(climb.beyond / 4 - 60 <= many <= climb.beyond + 120 for many in found) >= 18
+    assert all(a >= b for a, b in pairwise(above))
+
+
+def test_the_number_of_units_has_noise_of_its_own() -> None:
+    drawn = {noisy_units(100, Fraction(1, 10), SystemBits()) for _ in range(50)}
+    assert len(drawn) > 5
+    assert all(abs(many - 100) < 500 for many in drawn)  # beyond: e^-50
