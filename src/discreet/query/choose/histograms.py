@@ -146,7 +146,7 @@ def centre_from(histogram: Histogram, measure: LoweredMeasure, bounds: tuple[Fra
     counts = histogram.counts[ends[0] : ends[1] + 1]
     middles = np.array([_middle(measure, place, x.kind.step) for place in places])
     mean = float(counts @ middles) / max(float(counts.sum()), 1.0)
-    return int(min(max(mean, first), last))
+    return round(min(max(mean, first), last))
 
 
 def _middle(measure: LoweredMeasure, place: int, step: Fraction) -> float:
