@@ -161,7 +161,7 @@ def test_noise_behind_a_map_keeps_its_price_on_all_small_data(metric: Any, d: in
         worst = max(sum(abs(a - b) for a, b in zip(answers[i], answers[j], strict=True)) / scale for i, j in pairs)
         assert worst <= price.epsilon
         assert worst == price.epsilon or metric is EDIT
-        assert not worst or d == 1 or worst > release.cost(1).epsilon  # type: ignore[union-attr]
+        assert not worst or d == 1 or worst > release.cost(1).epsilon
 
 
 def test_the_answer_has_all_that_an_answer_has() -> None:
