@@ -40,8 +40,8 @@ def _session() -> dp.Session:
         "day": dp.bounds(START, date(2024, 12, 31)), "ts": dp.bounds(datetime(2024, 1, 1), datetime(2024, 12, 31, 23)),
     }  # fmt: skip
     visits = dp.table(VISITS, unit="who", columns=columns, max_rows=1)
-    public = {"sites": dp.table(SITES, public=True), "regions": dp.table(REGIONS, public=True)}
-    return dp.Session(visits=visits, **public, budget=dp.Pure(10**9))
+    sites, regions = (dp.table(rows, public=True) for rows in (SITES, REGIONS))
+    return dp.Session(visits=visits, sites=sites, regions=regions, budget=dp.Pure(10**9))
 
 
 QUESTIONS = [
