@@ -60,10 +60,10 @@ def write_rows(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str,
     place = os.fspath(path).rstrip("/" + os.sep)
     ending = os.path.splitext(os.path.basename(place))[1].lower()
     match ending:
-        case ".csv" if about is None:
-            _write(place, pieces, _csv)
-        case ".csv":
+        case ".csv" if about is not None:
             _write_beside(place + BESIDE, about, lambda: _write(place, pieces, _csv))
+        case ".csv":
+            _write(place, pieces, _csv)
         case ".parquet":
             write_parquet(place, pieces, about)
         case "":
