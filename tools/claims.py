@@ -373,7 +373,7 @@ CARRIED = {
         "curator.http.requests.WorkloadPreviewIn", "curator.http.requests.WorkloadAskIn",
         "curator.http.requests.PlanPreviewIn", "curator.http.requests.PlanAskIn", "curator.http.requests.BoundsIn",
         "curator.http.requests.SyntheticIn", "curator.http.requests.ProfileIn", "curator.http.routes_boards.BoardIn",
-        "curator.http.responses.SyntheticResult", "curator.http.responses.Standing",
+        "curator.http.responses.SyntheticResult", "curator.http.responses.PaperOut", "curator.http.responses.Standing",
         "curator.http.responses.PreviewOut", "curator.http.responses.PlanOut", "curator.http.responses.AnswerTable",
         "curator.http.responses.AnswerTables", "curator.http.responses.AnswerOut", "curator.http.responses.EntryOut",
         "curator.http.responses.HouseholdOut", "curator.http.responses.PaperOut", "curator.http.routes_boards.BoardPreviewOut",
