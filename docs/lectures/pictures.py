@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import chdir
 from fractions import Fraction
 from math import exp, log, sqrt
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import matplotlib as mpl
@@ -13,6 +17,9 @@ import numpy as np
 import discreet as dp
 from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.tradeoff import false_negatives_down
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tools.site.cells import cells
 
 PLACE = Path(__file__).parent / "pictures"
 COUNTS = [120, 85, 60, 42, 30, 18, 9, 3, 1, 0]
@@ -195,6 +202,62 @@ def loss(plt: Any) -> None:
     axis.set_xlabel("ε")
     axis.legend(fontsize=7)
     save(figure, "loss")
+
+
+def _boxes(plt: Any, name: str, words: list[str], arrows: str, under: str) -> None:
+    """Boxes in a row, with arrows between them and a line of text below."""
+    figure, axis = plt.subplots(figsize=(1.6 * len(words), 1.5))
+    for place, word in enumerate(words):
+        style = {"boxstyle": "round,pad=0.5", "facecolor": "#eef2f7", "edgecolor": "#23395d"}
+        axis.text(place, 0.6, word, ha="center", va="center", fontsize=10, bbox=style)
+        if place:
+            shape = {"arrowstyle": arrows, "color": "#23395d", "shrinkA": 28, "shrinkB": 28}
+            axis.annotate("", (place, 0.6), (place - 1, 0.6), arrowprops=shape)
+    axis.text((len(words) - 1) / 2, 0.05, under, ha="center", va="center", fontsize=9, color="#a63d40")
+    axis.set_xlim(-0.5, len(words) - 0.5)
+    axis.set_ylim(-0.1, 1)
+    axis.axis("off")
+    save(figure, name)
+
+
+def diagrams(plt: Any) -> None:
+    """The figures of the slides: M then f, one after the other, and a path from D to D'."""
+    _boxes(
+        plt,
+        "post-processing",
+        ["data", "M", "f", "f(M)"],
+        "->",
+        "M is ε-private, f never sees the data: f(M) is ε-private",
+    )
+    _boxes(
+        plt,
+        "composition",
+        ["data", "M₁: ε₁", "M₂: ε₂", "...", "Mₙ: εₙ"],
+        "->",
+        "all answers together: ε₁ + ε₂ + ... + εₙ",
+    )
+    _boxes(
+        plt,
+        "groups",
+        ["D = D₀", "D₁", "...", "D_k = D'"],
+        "<->",
+        "each step is one person, a factor e^ε; k steps: e^(kε)",
+    )
+
+
+def from_pages() -> None:
+    """The pictures that code in a page makes: each such page is run in an empty folder."""
+    for page in sorted(PLACE.parent.glob("*.md")):
+        text = page.read_text()
+        if ".savefig(" in text:
+            with TemporaryDirectory() as folder:
+                names: dict[str, Any] = {"__name__": "__main__"}
+                with chdir(folder):
+                    for cell in cells(text):
+                        if cell.kind == "python" and not cell.raises:
+                            exec(cell.source, names)  # noqa: S102 - our own pages
+                for made in Path(folder).glob("*.png"):
+                    copyfile(made, PLACE / made.name)
 
 
 def save(figure: Any, name: str) -> None:
