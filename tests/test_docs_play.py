@@ -43,7 +43,7 @@ def test_the_figures_are_those_of_the_library(browser: Browser) -> None:
     assert math.isclose(figure(browser, "play.concentrated(0.1, 100)"), float(promise.epsilon), rel_tol=1e-9)
     for rate in ("0.01", "0.3", "0.9"):
         exact = true_positive_rate(Approx(1, "0.01"), rate)
-        assert math.isclose(figure(browser, f"play.found(1, 0.01, {rate})"), exact, rel_tol=1e-9)
+        assert math.isclose(figure(browser, f"play.truePositives(1, 0.01, {rate})"), exact, rel_tol=1e-9)
     assert math.isclose(figure(browser, "play.guess(8, 0)"), (1 + advantage(Approx(8, 0))) / 2, rel_tol=1e-12)
     kept = float(randomized_response(epsilon=1).law(1)[1][0])
     assert math.isclose(figure(browser, "play.reported(1, 0.3)"), 0.3 * kept + 0.7 * (1 - kept), rel_tol=1e-12)

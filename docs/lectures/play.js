@@ -19,7 +19,7 @@ const play = {
     return Math.min(k * epsilon, rho + 2 * Math.sqrt(rho * Math.log(1 / delta)));
   },
   /** The most true positives at a rate of false positives. */
-  found: (epsilon, delta, rate) => Math.min(1, Math.exp(epsilon) * rate + delta, 1 - Math.exp(-epsilon) * (1 - delta - rate)),
+  truePositives: (epsilon, delta, rate) => Math.min(1, Math.exp(epsilon) * rate + delta, 1 - Math.exp(-epsilon) * (1 - delta - rate)),
   corner: (epsilon, delta) => (1 - delta) / (1 + Math.exp(epsilon)),
   guess: (epsilon, delta) => (Math.exp(epsilon) + delta) / (1 + Math.exp(epsilon)),
   /** The mean share of reports that say yes, and the standard deviation of the estimate made of them. */
@@ -75,8 +75,8 @@ part("composition", [(s) => log(s, 0.01, 1), (s) => Math.round(log(s, 2, 5000))]
 part("attacker", [(s) => log(s, 0.01, 10), (s) => s / 500], (epsilon, delta) => {
   const corner = play.corner(epsilon, delta), rates = [0, corner, 1, ...Array.from({ length: 40 }, (_, i) => i / 40)].sort((a, b) => a - b);
   const at = (x, y) => [40 + 250 * x, 270 - 250 * y];
-  const picture = frame(310, 300) + line([at(0, 0), at(1, 1)], "grid") + line(rates.map((x) => at(x, play.found(epsilon, delta, x))), "one");
-  const words = `From one half, the best attacker guesses right in <b>${(100 * play.guess(epsilon, delta)).toFixed(1)} %</b> of all cases; accusing 1 % wrongly, he finds at most ${(100 * play.found(epsilon, delta, 0.01)).toFixed(1)} %.`;
+  const picture = frame(310, 300) + line([at(0, 0), at(1, 1)], "grid") + line(rates.map((x) => at(x, play.truePositives(epsilon, delta, x))), "one");
+  const words = `From one half, the best attacker guesses right in <b>${(100 * play.guess(epsilon, delta)).toFixed(1)} %</b> of all cases; accusing 1 % wrongly, he finds at most ${(100 * play.truePositives(epsilon, delta, 0.01)).toFixed(1)} %.`;
   return [picture + say(165, 292, "false positives") + say(300, 24, "true positives", "start"), words];
 });
 
@@ -95,8 +95,8 @@ part("response", [(s) => log(s, 0.1, 5), (s) => Math.round(log(s, 10, 100000)), 
   const place = document.getElementById("budget");
   const show = part("budget", [(s) => Math.round(1000 * log(s, 0.01, 1)) / 1000], (price) => {
     const picture = `<rect class="spent" x="0" y="15" width="600" height="30"/><rect class="bar" x="0" y="15" width="${(0.6 * left).toFixed(1)}" height="30"/>`;
-    const told = refused ? `Refused: ε = ${short(price)} does not fit.` : `The next question costs ε = ${short(price)}.`;
-    return [picture, `<b>ε = ${left / 1000}</b> is left. ${told}`];
+    const next = refused ? `Refused: ε = ${short(price)} does not fit.` : `The next question costs ε = ${short(price)}.`;
+    return [picture, `<b>ε = ${left / 1000}</b> is left. ${next}`];
   });
   const price = () => Math.round(1000 * Number(place.querySelector("output").textContent));
   place.querySelector(".ask").addEventListener("click", () => {

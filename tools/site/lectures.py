@@ -12,6 +12,7 @@ _CODE = re.compile(r"(`[^`]*`|\]\([^)]*\)|<[^>]*>)")  # inline code, targets of 
 _POWER = re.compile(r"\^(?:(?P<open>[({])|(?P<plain>[-+]?(?:\w|[½∞⁻¹])+(?:/\w+)?))")
 _INDEX = re.compile(r"(?<![\w/.])(?P<base>[A-Za-zΣ])_(?P<index>\w{1,2})(?!\w)")
 _ROOT = re.compile(r"√\(")
+_OWN_LINE = re.compile(r"[|#<!> ]|[-*] |\d+\. ")
 _CLOSE = {"(": ")", "{": "}"}
 
 
@@ -25,6 +26,26 @@ def fold_solutions(text: str) -> str:
     return SOLUTION.sub(lambda block: f"{start}\n{block[0]}\n\n</details>", text)
 
 
+def unwrap(text: str) -> str:
+    r"""Each paragraph of prose on one line, so that no formula is broken between two.
+
+    >>> unwrap("a e^(b\n+ c) d\n- one\n\n```python\n1\n2\n```\n")
+    'a e^(b + c) d\n- one\n\n```python\n1\n2\n```\n'
+    """
+    lines: list[str] = []
+    inside = prose = False
+    for line in text.split("\n"):
+        fence = line.lstrip().startswith("```")
+        inside ^= fence
+        plain = not inside and not fence and bool(line) and not _OWN_LINE.match(line)
+        if plain and prose:
+            lines[-1] += f" {line}"
+        else:
+            lines.append(line)
+        prose = plain
+    return "\n".join(lines)
+
+
 def typeset(line: str) -> str:
     """Exponents, indices and roots of a line of prose as HTML; code and links stay.
 
@@ -36,28 +57,28 @@ def typeset(line: str) -> str:
 
 def _formulas(text: str) -> str:
     done, at = "", 0
-    while found := _POWER.search(text, at):
-        if found["plain"]:
-            inner, end = found["plain"], found.end()
+    while match := _POWER.search(text, at):
+        if match["plain"]:
+            inner, end = match["plain"], match.end()
         else:
-            end = _closing(text, found.end() - 1)
+            end = _closing(text, match.end() - 1)
             if end < 0:
-                done += text[at : found.end()]
-                at = found.end()
+                done += text[at : match.end()]
+                at = match.end()
                 continue
-            inner = text[found.end() : end - 1]
-        done += f"{text[at : found.start()]}<sup>{_formulas(inner)}</sup>"
+            inner = text[match.end() : end - 1]
+        done += f"{text[at : match.start()]}<sup>{_formulas(inner)}</sup>"
         at = end
     return _roots(_INDEX.sub(r"\g<base><sub>\g<index></sub>", done + text[at:]))
 
 
 def _roots(text: str) -> str:
     done, at = "", 0
-    while found := _ROOT.search(text, at):
-        end = _closing(text, found.end() - 1)
+    while match := _ROOT.search(text, at):
+        end = _closing(text, match.end() - 1)
         if end < 0:
             break
-        done += f"{text[at : found.start()]}√<span class=root>{text[found.end() : end - 1]}</span>"
+        done += f"{text[at : match.start()]}√<span class=root>{text[match.end() : end - 1]}</span>"
         at = end
     return done + text[at:]
 

@@ -56,23 +56,23 @@ def _embedded(source: str, page: Path) -> tuple[str, dict[str, Any]]:
     """The text with its pictures as attachments, and with links from the folder of notebooks to pages of the site."""
     attachments = {}
 
-    def picture(found: re.Match[str]) -> str:
-        file = page.parent / found["to"]
+    def picture(match: re.Match[str]) -> str:
+        file = page.parent / match["to"]
         if file.suffix != ".png" or not file.exists():
-            return found[0]
+            return match[0]
         attachments[file.name] = {"image/png": base64.b64encode(file.read_bytes()).decode()}
-        return f"![{found['alt']}](attachment:{file.name})"
+        return f"![{match['alt']}](attachment:{file.name})"
 
-    def link(found: re.Match[str]) -> str:
-        target = Path(os.path.normpath(page.parent / found["to"]))
+    def link(match: re.Match[str]) -> str:
+        target = Path(os.path.normpath(page.parent / match["to"]))
         if target.is_relative_to(DOCS) and target.exists():
             inside = target.relative_to(DOCS)
         elif target.is_relative_to(SOURCE) and target.exists():
             inside = Path("explanation/proofs") / target.relative_to(SOURCE)
         else:
-            return found[0]
+            return match[0]
         place = re.sub(r"README\.md$", "index.md", inside.as_posix())
-        return f"](../{re.sub(r'[.]md$', '.html', place)}{found['anchor'] or ''})"
+        return f"](../{re.sub(r'[.]md$', '.html', place)}{match['anchor'] or ''})"
 
     return LINK.sub(link, PICTURE.sub(picture, source)), attachments
 

@@ -85,7 +85,7 @@ class Stage:
         here = PurePosixPath(self._place(path)).parent
         if path.parent != DOCS / "lectures":
             return outside_code(text, lambda line: self._links(line, path, here))
-        folded = lectures.fold_solutions(text)
+        folded = lectures.unwrap(lectures.fold_solutions(text))
         return outside_code(folded, lambda line: self._links(lectures.typeset(line), path, here))
 
     def _links(self, line: str, path: Path, here: PurePosixPath) -> str:
