@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import chdir
 from fractions import Fraction
-from math import exp, log, sqrt
+from math import log, sqrt
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
