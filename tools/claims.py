@@ -376,7 +376,7 @@ CARRIED = {
         "curator.http.responses.SyntheticResult", "curator.http.responses.PaperOut", "curator.http.responses.Standing",
         "curator.http.responses.PreviewOut", "curator.http.responses.PlanOut", "curator.http.responses.AnswerTable",
         "curator.http.responses.AnswerTables", "curator.http.responses.AnswerOut", "curator.http.responses.EntryOut",
-        "curator.http.responses.HouseholdOut", "curator.http.responses.PaperOut",
+        "curator.http.responses.HouseholdOut",
         "curator.http.routes_boards.BoardPreviewOut", "curator.http.routes_boards.BoardOut",
     ),
     "a question with the price that a user offers": (

@@ -66,7 +66,7 @@ def write_rows(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str,
             _write(place, pieces, _csv)
         case ".parquet":
             write_parquet(place, pieces, about)
-        case "", _:
+        case "":
             _write_folder(place, pieces, about)
         case _:
             raise BadParameter("path", place, "must end in .parquet or .csv, or be a new folder without an ending")
