@@ -114,7 +114,7 @@ def test_without_noise_they_are_the_count_the_sum_and_the_mean(values: list[int 
         assert isinstance(statistic, Rows)
         cells = [evaluate(statistic.value, row) or 0 for row in rows]
         assert all(isinstance(cell, int) for cell in cells)
-        summed = np.array([float(sum(cells) * statistic.step)])  # type: ignore[arg-type]
+        summed = np.array([float(sum(cells) * statistic.step)])
         exact[statistic] = Estimate(summed, lambda miss: 0.0)
     count, total, mean = (recipe.value(exact)[0] for recipe in made)
     assert (count, total) == (len(values), sum(there))
