@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from inspect import isclass
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -192,7 +193,8 @@ def test_a_statement_with_a_reply_of_another_form_is_an_error_of_the_driver(
 ) -> None:
     cursor, answered = connection.cursor(), connection.cursor().execute(COUNT).answer.reply
     short = answered["answer"] | {"rows": [["Aton"]]}
-    for reply in ([], {}, {"answer": 7}, {"answer": short}, answered | {"answer": short | {"columns": 1}}):
+    replies: list[Any] = [[], {}, {"answer": 7}, {"answer": short}, answered | {"answer": short | {"columns": 1}}]
+    for reply in replies:
         monkeypatch.setattr(Transport, "_ask", lambda *_, reply=reply: reply)
         with pytest.raises(dbapi.InternalError, match="another form"):
             cursor.execute(COUNT)
