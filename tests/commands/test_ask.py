@@ -144,3 +144,15 @@ def test_a_session_and_ask_share_a_ledger(visits: Path, tmp_path: Path) -> None:
     assert "rule" in refused.output
     assert run("budget", kept, "visits", "--epsilon", "3", "--delta", "1e-6", "--reason", "more").exit_code == 0
     assert dp.Session(visits=table, ledger=kept).remaining == dp.Approx(2, "5e-7")
+
+
+def test_groups_that_are_not_declared_need_no_flag(tmp_path: Path) -> None:
+    """`discreet ask visits.csv "SELECT clinic, SUM(cost) ..." --unit id` just works: delta is 1e-9 unless given."""
+    file = tmp_path / "visits.csv"
+    lines = [f"{i},{'North' if i % 2 else 'South'},{i % 90}.5" for i in range(3000)]
+    file.write_text("\n".join(["id,clinic,cost", *lines]) + "\n")
+    text = "SELECT clinic, SUM(cost) AS total, COUNT(*) AS n FROM visits GROUP BY clinic"
+    done = run("ask", file, text, "--unit", "id", "--epsilon", "8", "--json")
+    answer = json.loads(done.stdout)
+    assert {row[0] for row in answer["rows"]} == {"North", "South"}
+    assert "delta" in answer["cost"]

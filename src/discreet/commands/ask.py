@@ -64,7 +64,12 @@ Rows = Annotated[
     ),
 ]
 Epsilon = Annotated[str, typer.Option(help="what the answer may cost")]
-Delta = Annotated[str, typer.Option(help="the delta of the question; of the budget, if there is one")]
+Delta = Annotated[
+    str,
+    typer.Option(
+        help="the delta of the question (1e-9 for undeclared groups, if left out); of the budget, if there is one"
+    ),
+]
 Error = Annotated[str, typer.Option(help="instead of epsilon: how far off the answer may be")]
 Confidence = Annotated[str, typer.Option(help="of the error bars")]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in which the budget is kept")]
@@ -84,6 +89,15 @@ def promise(epsilon: str, delta: str) -> Measure | None:
     if not epsilon:
         return None
     return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+
+DELTA = "1e-9"
+"""Of a question about groups that are not declared, where no ledger keeps a budget and no delta is given."""
+
+
+def _names_groups(query: Query) -> bool:
+    """Whether groups are to be named that are not declared, which costs delta."""
+    return any(part.selects for one in query.prepared.all for part in one.parts)
 
 
 def _price(epsilon: str, error: str, confidence: str) -> Price:
@@ -241,7 +255,11 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         price = _price(epsilon, error, confidence)
         whole = promise(budget or ("" if error or ledger else epsilon), delta)
         session = open_session(options, whole, ledger, rule, delta)
-        show(session.sql(sql), price, session, as_json, ledger is not None)
+        query = session.sql(sql)
+        if ledger is None and not delta and _names_groups(query):
+            session = open_session(options, promise(budget or epsilon, DELTA), None, rule, DELTA)
+            query = session.sql(sql)
+        show(query, price, session, as_json, ledger is not None)
 
     command.__doc__ = about
     return command

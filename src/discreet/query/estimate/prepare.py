@@ -58,7 +58,7 @@ class Clip:
     """
 
     column: str
-    """The column of the answer; empty for rows, which all columns but sums count."""
+    """The column of the answer, or several; empty for rows, which all columns but sums count."""
     of: str
     """Rows, totals of the column's values, or distances of a mean's values from about their middle."""
     limit: float
@@ -116,11 +116,13 @@ class Part:
         statistics = [statistic for recipe in self.recipes for statistic in recipe.needs]
         by_rows = any(not isinstance(s, Units) and not (isinstance(s, Rows) and s.clip) for s in statistics)
         clips = [Clip("", "rows", float(rows(self.caps)))] if by_rows else []
+        named: dict[tuple[str, float], list[str]] = {}
         for measure in self.measures:
             kind = measure.arguments[0].kind if measure.arguments else None
             if measure.clip is not None and isinstance(kind, Number):
                 of = "distances from the centre" if measure.centre else "totals"
-                clips.append(Clip(measure.measure.name, of, float(measure.clip * kind.step)))
+                named.setdefault((of, float(measure.clip * kind.step)), []).append(measure.measure.name)
+        clips += [Clip(", ".join(names), of, limit) for (of, limit), names in named.items()]
         return tuple(clips)
 
     @property
