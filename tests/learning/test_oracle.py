@@ -118,7 +118,7 @@ def test_no_sequence_of_questions_costs_more_than_was_given(monkeypatch: pytest.
         looked.append((exact, square))
         return np.full(exact.values.shape, 2.0), 1.0
 
-    monkeypatch.setitem(oracle.__globals__, "release", release)
+    monkeypatch.setattr("discreet.learning.oracle_noise.release", release)
 
     def looks(table: list[float], names: tuple[str, ...]) -> list[tuple[Any, Fraction]]:
         looked.clear()

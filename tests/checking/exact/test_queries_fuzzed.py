@@ -198,10 +198,12 @@ def workloads(seed: int, number: int) -> Iterator[tuple[Workload, dict[str, Any]
         while len(found) < dice.choice((1, 2, 3)):
             try:
                 query = asking.sql(Grammar(dice, wild=0.0).query())
-                query.preview(**price)
+                plans = [replace(query.plan, measures=(m,), outcome=_only(m.name)) for m in query.plan.measures]
+                more = [query.again(plan) for plan in plans]
+                for one in (query, *more):
+                    one.preview(**price)
             except (BadQuestion, dp.errors.NotATheorem):
                 continue
-            more = [query.again(replace(query.plan, measures=(m,), outcome=_only(m.name))) for m in query.plan.measures]
             found += [query, *more]
         yield asking.workload(found), price
 

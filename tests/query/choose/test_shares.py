@@ -9,6 +9,7 @@ from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.query.choose.shares import answering_allowance, portion, pure_epsilon, selecting_allowance
+from discreet.session.price import Price
 
 CHOSEN_CAPS = True
 ROWS = {"id": [1, 1, 2], "g": ["a", "b", "a"], "x": [1.5, 2.0, 3.0], "k": [1, 2, 3]}
@@ -62,9 +63,21 @@ def test_delta_is_given_out_once() -> None:
     whole = Approx(1, "1e-6")
     for selecting in (1, 2, 5):
         first = selecting_allowance(whole, Fraction(1, 5), selecting)
-        rest = answering_allowance(whole, Fraction(1, 2), selects=True, gaussian=True)
+        rest = answering_allowance(whole, Fraction(1, 2), selects=True, needs_delta=True)
         assert isinstance(first, Approx)
         assert isinstance(rest, Approx)
         assert selecting * first.delta + rest.delta <= whole.delta
-    assert answering_allowance(whole, Fraction(1, 2), selects=False, gaussian=False) == Pure("1/2")
+    assert answering_allowance(whole, Fraction(1, 2), selects=False, needs_delta=False) == Pure("1/2")
     assert portion(ZCDP(1, "1e-6"), Fraction(1, 4)) == ZCDP("1/4")
+
+
+def test_keys_of_a_closed_query_are_selected_beside_one_that_chooses() -> None:
+    """In one workload: the answer needs delta for them, whatever its noise is."""
+    table = dp.table(ROWS, unit="id", max_rows=2)
+    for budget, price in ((dp.Approx(10, "1e-6"), {"epsilon": 1}), (dp.ZCDP(1, "1e-6"), {"rho": "1/10"})):
+        own = dp.Session(t=table, budget=budget)
+        texts = ["SELECT SUM(x) AS s FROM t", "SELECT g, COUNT(*) AS n FROM t GROUP BY g"]
+        quote = own.workload(texts).order(Price.of(**price)).quote  # type: ignore[arg-type]
+        assert quote.choosing is not None
+        assert [selection is not None for selection in quote.plan.selections].count(True) == 1
+        assert len(own.workload(texts).release(**price)) == 2  # type: ignore[arg-type]

@@ -142,10 +142,11 @@ def choosing(
     if selects:
         check_selects(allowance)
     stood_in = stand_in(every, parts)
-    kind, noised = noise(stood_in, answering_allowance(allowance, left, selects=selects, gaussian=True))
-    gaussian = kind is Noise.GAUSSIAN
-    answering = answering_allowance(allowance, left, selects=selects, gaussian=gaussian)
-    if not gaussian and isinstance(allowance, Approx):
+    names = any(part.selects for question in stood_in for part in question.parts)  # keys of what is not open
+    kind, noised = noise(stood_in, answering_allowance(allowance, left, selects=selects, needs_delta=True))
+    needs_delta = names or (kind is Noise.GAUSSIAN and isinstance(allowance, Approx))
+    answering = answering_allowance(allowance, left, selects=selects, needs_delta=needs_delta)
+    if not needs_delta:
         _, noised = noise(stood_in, answering)
     laws = tuple(noised(usual(one).of(one.part)) for one in parts)
     return Choosing(every, parts, split, allowance, answering, neighbours, laws)

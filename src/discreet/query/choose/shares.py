@@ -102,19 +102,19 @@ def selecting_allowance(allowance: Allowance, share: Fraction, selecting: int) -
     """What selecting the keys of one grouping set may cost, of so many that do: with an equal part of half of δ."""
     match allowance:
         case ZCDP(rho=rho, delta=delta):
-            return ZCDP(share * rho, delta / selecting)
+            return ZCDP(share * rho, delta / (2 * selecting))
         case Approx(epsilon=epsilon, delta=delta):
             return Approx(share * epsilon, delta / (2 * selecting))
         case _:
             return Pure(share * allowance.epsilon)
 
 
-def answering_allowance(allowance: Allowance, share: Fraction, *, selects: bool, gaussian: bool) -> Allowance:
-    """What is left for the answer; δ only where its noise is Gaussian and needs it."""
+def answering_allowance(allowance: Allowance, share: Fraction, *, selects: bool, needs_delta: bool) -> Allowance:
+    """What is left for the answer; δ only where it needs that, half of it where keys were selected before."""
     match allowance:
         case ZCDP(rho=rho, delta=delta):
-            return ZCDP(share * rho, Fraction(0) if selects else delta)
-        case Approx(epsilon=epsilon, delta=delta) if gaussian and delta:
+            return ZCDP(share * rho, (delta / 2 if selects else delta) if needs_delta else Fraction(0))
+        case Approx(epsilon=epsilon, delta=delta) if needs_delta and delta:
             return Approx(share * epsilon, delta / 2 if selects else delta)
         case _:
             return Pure(share * allowance.epsilon)
