@@ -90,7 +90,6 @@ TEXT = {
     "docs/reference/curator.md": {
         "import discreet": "tests/curator/http/test_app_docs.py::test_the_lines_of_python_run",
         "from discreet": "tests/curator/http/test_app_docs.py::test_the_drivers_are_answered",
-        "$ discreet preview": ("tests/curator/service/test_profiles_first.py::test_a_preview_says_what_will_be_bought"),
     },
 }
 
