@@ -3,11 +3,12 @@
     python -m bench.accuracy            all parts
     python -m bench.accuracy coverage   one of them
     python -m bench.accuracy tables     the same end to end, for groups that are listed and not
-    python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
-    python -m bench.accuracy corrected  groups corrected by a total, on kinds of tables that nothing was chosen on
+    python -m bench.accuracy clips      chosen clips beside the best by looking, kinds of tails, without an engine
+    python -m bench.accuracy tenths     the same for questions about a tenth of the rows
+    python -m bench.accuracy trips      COUNT, SUM, AVG of 1e6 trips with nothing declared but the unit
     python -m bench.accuracy keys       keys that nobody listed, and users per day
     python -m bench.accuracy peers      the same beside peers that are installed, with their caps and the best by hand
-    python -m bench.accuracy profile    the time of a profile beside the floor of one Q3 (DISCREET_ROWS=1e7)
+    python -m bench.accuracy time       Q2 with the choice beside Q2 with everything declared (DISCREET_ROWS=1e7)
     DISCREET_ADULT=adult.csv python -m bench.accuracy report      a report of 12 tables as one plan
 
 A run draws noise for 2,000 copies of one group: the share of intervals that hold the exact value, and their length
@@ -27,14 +28,14 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from bench.accuracy_corrected import corrected
 from bench.accuracy_peers import peers
 from bench.accuracy_quantiles import several
-from bench.accuracy_raw import keys, raw, report
+from bench.accuracy_report import report
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
+from bench.accuracy_trips import products, regions, time
+from bench.clip_choice import clips, tenths
 from bench.coverage import main as end_to_end
-from bench.profile_time import profile
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.choose_estimators import recipes
@@ -292,11 +293,12 @@ PARTS = {
     "changed": changed,
     "sums": library_sums,
     "quantiles": quantiles,
-    "raw": raw,
-    "corrected": corrected,
-    "keys": keys,
+    "clips": clips,
+    "tenths": tenths,
+    "trips": regions,
+    "keys": products,
     "peers": peers,
-    "profile": profile,
+    "time": time,
     **({"report": report} if "DISCREET_ADULT" in os.environ else {}),
 }
 

@@ -39,13 +39,24 @@ def test_a_page_without_them_is_found() -> None:
 
 
 def test_every_page_is_listed_once() -> None:
-    listed = re.findall(r"\]\(([\w-]+\.md)\)", (LECTURES / "README.md").read_text())
-    assert sorted(listed) == [page.name for page in PAGES]
+    index, _, course = (LECTURES / "README.md").read_text().partition("\n## A course of twelve weeks\n")
+    listed, weekly = (sorted(re.findall(r"\]\(([\w-]+\.md)\)", text)) for text in (index, course))
+    assert listed == [page.name for page in PAGES]
+    assert weekly == [name for name in listed if name != "companion.md"]
+    assert len(re.findall(r"^\| \d+ \|", course, re.MULTILINE)) == 12
+
+
+def test_every_lecture_has_a_plot() -> None:
+    bare = [page.name for page in PAGES if page.name != "companion.md" and "](pictures/" not in page.read_text()]
+    assert bare == []
 
 
 def test_every_picture_is_small_shown_and_drawn_by_the_code() -> None:
     pictures = {path.stem: path.stat().st_size for path in (LECTURES / "pictures").iterdir()}
     shown = {name for page in PAGES for name in re.findall(r"\]\(pictures/([\w-]+)\.png\)", page.read_text())}
-    drawn = set(re.findall(r"save\(figure, \"([\w-]+)\"\)", (LECTURES / "pictures.py").read_text()))
+    code = (LECTURES / "pictures.py").read_text()
+    drawn = set(re.findall(r"save\(figure, \"([\w-]+)\"\)|_boxes\(\s*plt,\s*\"([\w-]+)\"", code))
+    in_pages = {name for page in PAGES for name in re.findall(r"savefig\(\"([\w-]+)\.png\"", page.read_text())}
+    drawn = {name for pair in drawn for name in pair if name} | in_pages
     assert set(pictures) == shown == drawn
     assert max(pictures.values()) < HEAVIEST

@@ -171,6 +171,33 @@ def test_notebooks_hold_the_cells_that_are_run(site: Path) -> None:
         assert f'href="../{notebooks.place(source)}"' in page(site, "tutorials/notebooks.html")
 
 
+def test_notebooks_hold_their_pictures_and_their_links_lead_somewhere(site: Path) -> None:
+    shown = 0
+    for source in notebooks.pages():
+        made = json.loads((site / notebooks.place(source)).read_text())
+        for cell in made["cells"]:
+            if cell["cell_type"] == "markdown":
+                text = "".join(cell["source"])
+                for to in re.findall(r"\]\(([^)#\s]+)", text):
+                    if to.startswith("attachment:"):
+                        assert cell["attachments"][to.removeprefix("attachment:")]["image/png"].startswith("iVBOR")
+                        shown += 1
+                    elif "://" not in to:
+                        assert (site / "notebooks" / to).exists(), f"{source.name} points to {to}"
+    assert shown >= 10
+
+
+def test_formulas_are_typeset_and_solutions_are_folded_away(site: Path, browser: Browser) -> None:
+    browser.open((site / "lectures/privacy-loss.html").as_uri())
+    script = browser.driver.execute_script
+    assert script("return document.querySelectorAll('article sup').length") > 10
+    assert "^(" not in script("return [...document.querySelectorAll('article p')].map((p) => p.textContent).join(' ')")
+    assert script("return [...document.querySelectorAll('details.solution')].map((d) => d.open)") == [False] * 3
+    script("document.querySelector('details.solution').open = true")
+    assert "# Solution" in browser.find("details.solution code").text
+    assert browser.errors() == []
+
+
 def test_pictures_are_drawn_and_small(site: Path) -> None:
     for name in pictures.PICTURES:
         picture = (site / "pictures" / "made" / f"{name}.svg").read_text()

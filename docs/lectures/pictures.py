@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import chdir
+from fractions import Fraction
 from math import log, sqrt
 from pathlib import Path
+from shutil import copyfile
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import matplotlib as mpl
@@ -12,6 +17,9 @@ import numpy as np
 import discreet as dp
 from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.tradeoff import bends, false_negatives_down
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from tools.site.cells import cells
 
 PLACE = Path(__file__).parent / "pictures"
 COUNTS = [120, 85, 60, 42, 30, 18, 9, 3, 1, 0]
@@ -159,6 +167,98 @@ def over_time(plt: Any) -> None:
     axis.set_ylabel("standard deviation of the error")
     axis.legend(fontsize=8)
     save(figure, "over-time")
+
+
+def ten_people(plt: Any) -> None:
+    """The distribution function and the histogram of the ten-person table, with error bars for ten times as many."""
+    codes = [0, 5, 2, 5, 0, 1, 6, 0, 2, 5]
+    names = [f"{code:03b}" for code in range(8)]
+    change = dp.Neighbours.CHANGE_ONE
+    histogram = dp.mechanisms.point_queries(keys=range(8), epsilon=1, neighbours=change)
+    thresholds = dp.mechanisms.cdf(thresholds=range(8), epsilon=1, neighbours=change)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 2.6))
+    left.step([*range(8), 8], [sum(c <= y for c in codes) / 10 for y in [*range(8), 7]], where="post", color="#23395d")
+    right.bar(range(8), [codes.count(y) / 10 for y in range(8)], color="#b8c4d6")
+    for axis, mechanism, data in ((left, thresholds, codes * 10), (right, histogram, codes * 10)):
+        answer = mechanism.release(data)
+        axis.errorbar(range(8), answer.value, yerr=answer.error_at("0.95"), fmt=".", color="#a63d40", capsize=3)
+        axis.set_xticks(range(8), names, fontsize=8)
+    left.set_title("share at most y", fontsize=10)
+    right.set_title("share equal to y", fontsize=10)
+    save(figure, "ten-people")
+
+
+def loss(plt: Any) -> None:
+    """How often the privacy loss is above ε, and δ(ε): certified bounds of both."""
+    places = [Fraction(i, 20) for i in range(1, 51)]
+    figure, axis = plt.subplots(figsize=(4.8, 3))
+    answers = dp.privacy_loss([dp.events.Laplace(scale=10)] * 30)
+    normal = dp.privacy_loss(dp.events.Gaussian(sigma_squared=1 / (2 * Fraction(answers.mean.upper))))
+    for made, name, colour in ((answers, "30 × Laplace, ε = 1/10", "#a63d40"), (normal, "Gaussian", "#23395d")):
+        tails, across = [made.tail(x) for x in places], [float(x) for x in places]
+        axis.fill_between(across, [t.lower for t in tails], [t.upper for t in tails], color=colour, alpha=0.2)
+        axis.semilogy(across, [t.upper for t in tails], color=colour, label=f"P[loss > ε], {name}")
+        axis.semilogy(across, [made.delta(x).upper for x in places], color=colour, linestyle=":", label="δ(ε)")
+    axis.set_ylim(1e-9, 1)
+    axis.set_xlabel("ε")
+    axis.legend(fontsize=7)
+    save(figure, "loss")
+
+
+def _boxes(plt: Any, name: str, words: list[str], arrows: str, under: str) -> None:
+    """Boxes in a row, with arrows between them and a line of text below."""
+    figure, axis = plt.subplots(figsize=(1.6 * len(words), 1.5))
+    for place, word in enumerate(words):
+        style = {"boxstyle": "round,pad=0.5", "facecolor": "#eef2f7", "edgecolor": "#23395d"}
+        axis.text(place, 0.6, word, ha="center", va="center", fontsize=10, bbox=style)
+        if place:
+            shape = {"arrowstyle": arrows, "color": "#23395d", "shrinkA": 28, "shrinkB": 28}
+            axis.annotate("", (place, 0.6), (place - 1, 0.6), arrowprops=shape)
+    axis.text((len(words) - 1) / 2, 0.05, under, ha="center", va="center", fontsize=9, color="#a63d40")
+    axis.set_xlim(-0.5, len(words) - 0.5)
+    axis.set_ylim(-0.1, 1)
+    axis.axis("off")
+    save(figure, name)
+
+
+def diagrams(plt: Any) -> None:
+    """The figures of the slides: M then f, one after the other, and a path from D to D'."""
+    _boxes(
+        plt,
+        "post-processing",
+        ["data", "M", "f", "f(M)"],
+        "->",
+        "M is ε-private, f never sees the data: f(M) is ε-private",
+    )
+    _boxes(
+        plt,
+        "composition",
+        ["data", "M₁: ε₁", "M₂: ε₂", "...", "Mₙ: εₙ"],
+        "->",
+        "all answers together: ε₁ + ε₂ + ... + εₙ",
+    )
+    _boxes(
+        plt,
+        "groups",
+        ["D = D₀", "D₁", "...", "D_k = D'"],
+        "<->",
+        "each step is one person, a factor e^ε; k steps: e^(kε)",
+    )
+
+
+def from_pages() -> None:
+    """The pictures that code in a page makes: each such page is run in an empty folder."""
+    for page in sorted(PLACE.parent.glob("*.md")):
+        text = page.read_text()
+        if ".savefig(" in text:
+            with TemporaryDirectory() as folder:
+                names: dict[str, Any] = {"__name__": "__main__"}
+                with chdir(folder):
+                    for cell in cells(text):
+                        if cell.kind == "python" and not cell.raises:
+                            exec(cell.source, names)  # noqa: S102 - our own pages
+                for made in Path(folder).glob("*.png"):
+                    copyfile(made, PLACE / made.name)
 
 
 def save(figure: Any, name: str) -> None:

@@ -30,6 +30,13 @@ def test_ask_as_json(visits: Path) -> None:
     assert shown["cost"] == "epsilon 1000"
 
 
+def test_a_preview_as_json_holds_no_infinity(visits: Path) -> None:
+    """The error of a sum whose bounds are chosen when it is released is null."""
+    asked = ("SELECT COUNT(*) AS n, SUM(cost) AS s FROM visits", "--unit", "person", "--epsilon", "1")
+    shown = json.loads(run("preview", visits, *asked, "--json").stdout, parse_constant=pytest.fail)
+    assert [column["error"] is None for column in shown["columns"]] == [False, True]
+
+
 def test_the_budget_in_a_ledger_outlives_the_process(visits: Path, tmp_path: Path) -> None:
     kept = ("--ledger", tmp_path / "kept.ledger")
     count = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5")

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from discreet.errors import AlreadyProtected, BadParameter, DiscreetError, Engin
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.query.plan.schema import Table
 from discreet.query.plan.work import AnyWork, Exact
+from discreet.session.local_ledger import _Data
 from tests.helpers.ledger_workers import context, start
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -321,3 +323,23 @@ def test_only_a_ledger_needs_what_ledgers_need(tmp_path: Path) -> None:
         '"prometheus-client>=0.21" "sqlalchemy>=2.0" "uvicorn>=0.34"'
     )
     assert not path.exists()
+
+
+def test_a_ledger_of_a_version_that_guessed_types_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("patient,clinic,cost\n1,North,5\n2,South,7\n")
+    with monkeypatch.context() as older:  # what the last version wrote down
+        older.setattr(_Data, "about", property(lambda self: {"file": self.place, "unit": self.unit}))
+        opened(tmp_path, file).sql(COUNT).release(epsilon="0.25")
+    with pytest.warns(UserWarning, match="discreet init"):
+        again = opened(tmp_path, file, budget=None)
+    assert again.remaining == dp.Pure("0.75")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opened(tmp_path, file, budget=None)
+    other = tmp_path / "new"
+    other.mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        opened(other, file)
+        opened(other, file, budget=None)

@@ -149,11 +149,11 @@ SEVEN = ["x = 0", "x = 1", "x = 2", "x = 3", "x < 2", "x > 0", "x < 3"]
 @pytest.mark.parametrize(("rows", "rounds"), [(2, 4), (2000, 8)], ids=["few", "many"])
 def test_the_number_of_rounds_is_chosen_after_the_noisy_total(rows: int, rounds: int) -> None:
     """2 rows balance after 4 rounds (but for noise beyond 6 sigma, 1e-9); 2,000 take twice the four cells."""
-    found = mwem(Rows(SMALL, np.zeros((rows, 1), dtype=int)), SEVEN, rho="1/10")
-    assert len(found.spending.events) == 1 + 2 * rounds
+    weighted = mwem(Rows(SMALL, np.zeros((rows, 1), dtype=int)), SEVEN, rho="1/10")
+    assert len(weighted.spending.events) == 1 + 2 * rounds
 
 
 def test_a_unit_with_many_rows_counts_as_one_step() -> None:
     """The noise is in steps of one unit: 1,000 rows, up to 100 of a unit, are as few as 10 (5.9 sigma, 1e-8)."""
-    found = mwem(Rows(SMALL, np.zeros((1000, 1), dtype=int), max_rows=100), SEVEN, rho="1/10")
-    assert len(found.spending.events) == 1 + 2 * 4
+    weighted = mwem(Rows(SMALL, np.zeros((1000, 1), dtype=int), max_rows=100), SEVEN, rho="1/10")
+    assert len(weighted.spending.events) == 1 + 2 * 4

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from tools import proofs
 from tools.servers import Missing
-from tools.site import listings, notebooks, pictures, screens, symbols
+from tools.site import lectures, listings, notebooks, pictures, screens, symbols
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -57,7 +57,7 @@ class Stage:
         for path in sources:
             self.write(self._place(path), self._page(path))
         for path in DOCS.rglob("*"):
-            if path.suffix in {".png", ".svg", ".css", ".js"}:
+            if path.suffix in {".png", ".svg", ".css", ".js", ".html"}:
                 self._copy(path, path.relative_to(DOCS).as_posix())
         symbols.write(self.folder / "reference" / "api")
         self.write("reference/http.md", listings.http_page(listings.openapi()))
@@ -83,7 +83,10 @@ class Stage:
     def _page(self, path: Path) -> str:
         text = about(MARKER.sub(lambda found: self.generated[found["name"]](), path.read_text()))
         here = PurePosixPath(self._place(path)).parent
-        return outside_code(text, lambda line: self._links(line, path, here))
+        if path.parent != DOCS / "lectures":
+            return outside_code(text, lambda line: self._links(line, path, here))
+        folded = lectures.unwrap(lectures.fold_solutions(text))
+        return outside_code(folded, lambda line: self._links(lectures.typeset(line), path, here))
 
     def _links(self, line: str, path: Path, here: PurePosixPath) -> str:
         def moved(found: re.Match[str]) -> str:

@@ -150,7 +150,7 @@ def write_config(  # noqa: PLR0917 - one line of the file each
             if unit in columns
             else "# unit = ...    # the column that identifies the person (privacy unit) of each row",
             'max_rows = "auto"    # rows of one person that count: each question chooses; or a number, if you know one',
-            "# What is known of the columns without looking at the data: it makes answers better. Of what has no line,",
+            "# What is known of the columns without looking at the data: it makes answers better. Where there is none,",
             "# each question chooses bounds and groups within its own price.",
             *(_column(column, stored) for column, stored in columns.items() if column != unit),
         ]

@@ -194,7 +194,9 @@ def _paid(  # noqa: PLR0917
 
     report("reading the data")
     if asked.choosing is not None:
-        asked = _closed(asked.choosing, engine, schemas, bits, begin, kept)
+        closed = _closed(asked.choosing, engine, schemas, bits, begin, kept)
+        plan = replace(closed.plan, event=asked.plan.event, price=price)  # what was charged, choices included
+        asked = replace(closed, plan=plan, allowance=asked.allowance, choosing=asked.choosing)
     released = _drawn(asked, engine, schemas, bits, begin_answer)
     answers = tuple(
         tuple(replace(released[asked.place(part)], part=part) for part in question.parts)

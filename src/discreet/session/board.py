@@ -300,7 +300,7 @@ class Board:
     def _counted(self) -> str:
         words = in_words(self._plan.part.caps, grouped=bool(self._plan.part.keys)).partition(";")[0]
         days = "every day" if not self._plan.capped else f"at most {self._plan.days} of the {self.horizon} days"
-        return f"on a day {words}, on {days}; what is beyond is not in the error bars"
+        return f"on a day {words}, on {days}; ± covers the noise only"
 
     # --- state ------------------------------------------------------------------------------------------------------
 
@@ -347,7 +347,10 @@ def check_fixed(question: Prepared) -> None:
             'session.suggest_max_rows(table, epsilon=..., where="day = DATE \'2026-11-14\'") estimates it',
         )  # fmt: skip
     if any(measure.open for part in question.parts for measure in part.measures):
-        raise BadQuestion("a dashboard needs public bounds of its values: declare dp.bounds(low, high) of the column")
+        raise BadQuestion(
+            "a dashboard needs public bounds of its values, the same on all days: declare dp.bounds(low, high) of the "
+            "column, or write CLAMP(x, low, high)"
+        )
 
 
 def plan_board(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import warnings
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines import data_paths
-from discreet.engines.sources import DatabaseTable, Files, open_source
+from discreet.engines.sources import DatabaseTable, Files, Format, open_source
 from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
 from discreet.exact import Number
 from discreet.ledger.entries import canonical, digest
@@ -35,6 +36,11 @@ from discreet.query.plan.schema import Table
 from discreet.session.ledger_budget import LedgerBoard, LedgerBudget
 
 ANALYST = "local"
+_NO_TYPES = (
+    "{name}: this ledger was opened by a version that guessed the types of CSV columns from their values. All columns "
+    "of {place} are text now: declare those that are numbers or dates (dp.bounds, --bounds); `discreet init` with the "
+    "file lists them. What was spent stays spent. This is said once."
+)
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -158,7 +164,11 @@ def open_local_ledger(
             _check_table(ledger, name, data)
         for name, data in found.items():
             known = ledger.datasets.get(name)
-            if known is None or (data.marks and not known.marks):
+            noted = False
+            if data.csv and known is not None and "csv" not in known.about:
+                warnings.warn(_NO_TYPES.format(name=name, place=data.place), stacklevel=2)
+                noted = known.marks <= set(map(ledger.owner.hidden, data.marks))  # no mark is lost
+            if known is None or noted or (data.marks and not known.marks):
                 ledger.owner.register(name, population.name, marks=data.marks, about=data.about)
         _grant(ledger, population.name)
         boards = path.with_name(f"{path.name}.boards")
@@ -198,35 +208,37 @@ class _Data:
     unit: str
     place: str
     marks: tuple[str, ...]
+    csv: bool
+    """Whether its columns have no types, and are read as text."""
 
     @classmethod
     def of(cls, table: Table, engine: str) -> _Data:
         unit = str(table.unit) if table.through is None else f"{table.unit} -> {'.'.join(table.through)}"
-        place, marks = _where(table.source, engine)
-        return cls(unit, place, tuple(marks))
+        place, marks, csv = _where(table.source, engine)
+        return cls(unit, place, tuple(marks), csv)
 
     @property
     def about(self) -> dict[str, str]:
-        return {"file": self.place, "unit": self.unit}
+        return {"file": self.place, "unit": self.unit} | ({"csv": "text"} if self.csv else {})
 
 
-def _where(source: object, engine: str) -> tuple[str, Sequence[str]]:
-    """Where data lie, in words, and their marks; frames in memory have none."""
+def _where(source: object, engine: str) -> tuple[str, Sequence[str], bool]:
+    """Where data lie, in words, their marks (frames in memory have none), and whether they are CSV."""
     if isinstance(source, DatabaseTable):
-        return f"{source.path}::{source.table}", [f"table {source}"]
+        return f"{source.path}::{source.table}", [f"table {source}"], False
     listed = isinstance(source, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in source)
     if isinstance(source, (str, os.PathLike)) or listed:
         place = str(source)
         try:
             opened = open_source(source)
         except BadData:  # a table that a server knows by this name
-            return place, [f"table {engine} {place}"]
+            return place, [f"table {engine} {place}"], False
         if isinstance(opened, Files):
-            return place, data_paths.marks(tuple(map(Path, opened.paths)))
-        return place, [f"table {opened}"]
+            return place, data_paths.marks(tuple(map(Path, opened.paths))), opened.format is Format.CSV
+        return place, [f"table {opened}"], False
     if type(source).__module__.startswith("discreet."):  # a table of a server, by name
-        return str(source), [f"table {engine} {source}"]
-    return f"a {type(source).__name__} in memory", []
+        return str(source), [f"table {engine} {source}"], False
+    return f"a {type(source).__name__} in memory", [], False
 
 
 # --- the people -------------------------------------------------------------------------------------------------------

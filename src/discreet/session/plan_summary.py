@@ -8,8 +8,8 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 from discreet.query.answer.serialize import plain
 
@@ -63,10 +63,6 @@ class PlanSummary:
 
     def _saved(self) -> str:
         return f"on average {self.saving:.2f} times the error of asking one by one"
-
-    def noting(self, words: tuple[str, ...]) -> Self:
-        """The same with more to know."""
-        return replace(self, notes=(*self.notes, *words))
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON; ``read_summary`` reads it. What is not finite is null."""

@@ -90,7 +90,7 @@ def test_a_number_in_json_is_the_decimal_that_is_written(town: Town) -> None:
         {"sql": "SELECT name FROM people", "epsilon": 1},
         {"sql": "SELECT COUNT(*) FROM nowhere", "epsilon": 1},
         {"sql": "SELECT COUNT(*) FROM notes", "epsilon": 1},
-        {"sql": "SELECT secret, COUNT(*) FROM people GROUP BY secret", "epsilon": 1},
+        {"sql": "SELECT secrets, COUNT(*) FROM people GROUP BY secrets", "epsilon": 1},
         {"sql": "COPY people TO 'x'", "epsilon": 1},
         {"sql": "SELECT COUNT(*) FROM read_csv('/etc/passwd')", "epsilon": 1},
         {"sql": "SELECT COUNT(*) FROM people; SELECT COUNT(*) FROM people", "epsilon": 1},

@@ -124,10 +124,8 @@ def test_the_first_question_is_one_charge_and_is_answered(tmp_path: Path) -> Non
 
 
 def test_cheap_questions_of_others_spoil_no_later_answer(tmp_path: Path) -> None:
-    cheap, profile = (
-        replace(ALL, price=Price("1e-6")),
-        ProfileQuestion(table="trips", columns=None, price=Price("1e-6")),
-    )
+    price = Price("1e-6")
+    cheap, profile = replace(ALL, price=price), ProfileQuestion(table="trips", columns=None, price=price)
     with opened(tmp_path / "t") as curator:
         (before,) = curator.preview(ANN, "town", ALL)
         for who in (BOB, EVE):

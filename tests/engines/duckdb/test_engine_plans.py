@@ -183,7 +183,7 @@ def pairs(engine: Recording, disabled: str) -> list[str]:
     return [text for text, names in engine.plans(disabled) if names & PAIRS]
 
 
-STORAGES = ("parquet", "arrow", "parts", "database", "prepared")
+STORAGES = ("parquet", "prepared", "arrow", "parts", "database")[: extent(2, 5)]
 
 
 def stored(storage: str, name: str, table: pa.Table, folder: Path) -> Any:

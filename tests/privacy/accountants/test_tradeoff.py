@@ -85,5 +85,5 @@ def test_a_curve_is_straight_between_its_bends(promise: Pure | Approx) -> None:
     corners = [Fraction(0), *sorted(bends(promise)), Fraction(1)]
     assert corners == sorted(corners)
     for low, high in pairwise(corners):
-        left, right = power_up(promise, low), power_up(promise, high)
-        assert abs(power_up(promise, (low + high) / 2) - (left + right) / 2) < Fraction(1, 10**12)
+        ends = power_up(promise, low), power_up(promise, high)
+        assert abs(power_up(promise, (low + high) / 2) - (ends[0] + ends[1]) / 2) < Fraction(1, 10**12)

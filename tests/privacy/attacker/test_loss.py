@@ -85,8 +85,8 @@ def test_moments_by_integration(event: events.Event, density: Callable[[float], 
 
 
 def test_the_law_of_a_mechanism_is_that_of_its_event() -> None:
-    asked = randomized_response(epsilon=1)
-    by_law, by_event = privacy_loss(asked.law(1), asked.law(0)), privacy_loss(asked.event)
+    response = randomized_response(epsilon=1)
+    by_law, by_event = privacy_loss(response.law(1), response.law(0)), privacy_loss(response.event)
     assert near(by_law.mean, float(by_event.mean.upper))
     assert near(by_law.tail(0), math.e / (1 + math.e))
     assert isinstance(by_event, FiniteLoss)

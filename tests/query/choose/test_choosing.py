@@ -181,3 +181,15 @@ def test_a_cheap_query_spoils_no_later_one() -> None:
         own.sql("SELECT SUM(x) AS s FROM t").release(epsilon="1e-6")
     (value,) = own.sql("SELECT SUM(x) AS s FROM t").release(epsilon=20)["s"]
     assert value == pytest.approx(AMOUNTS.sum(), rel=0.1)
+
+
+def test_an_answer_says_to_what_people_were_scaled_down() -> None:
+    answer = session().sql("SELECT COUNT(*) AS n, SUM(x) AS s FROM t").release(epsilon=10)
+    rows, totals = answer.clipped
+    assert (rows.column, rows.of, totals.column, totals.of) == ("", "rows", "s", "totals")
+    assert rows.limit >= 5
+    assert totals.limit >= 100
+    assert str(totals) in answer.counted
+    declared = dp.table(TABLE, unit="id", max_rows=3, columns={"x": dp.bounds(0, 100)})
+    own = dp.Session(t=declared, budget=dp.Pure(9))
+    assert own.sql("SELECT SUM(x) AS s FROM t").release(epsilon=1).clipped == ()

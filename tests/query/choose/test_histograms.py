@@ -52,10 +52,13 @@ def test_noise_alone_gives_no_bounds() -> None:
     assert bounds_from(of([]), measure(), 0) is None
 
 
-def test_the_middle_of_a_mean_lies_in_the_class_where_half_of_the_values_are_lower() -> None:
+def test_the_centre_of_a_mean_is_about_the_mean_of_the_values() -> None:
+    """Those of a class are spread evenly by their logarithms: 1.44, 5.77, 738.6 for 1, 5, 900."""
     histogram = of([1, 5, 5, 5, 900])
-    assert centre_from(histogram, measure(), (Fraction(1), Fraction(1024))) == 6
+    assert centre_from(histogram, measure(), (Fraction(1), Fraction(1024))) == 151
+    assert centre_from(histogram, measure(), (Fraction(1), Fraction(100))) == 100
     assert centre_from(of([-5]), measure(), (Fraction(-8), Fraction(-4))) == -6
+    assert centre_from(of([-5, 5]), measure(), (Fraction(-8), Fraction(8))) == 0
 
 
 def test_days_are_bounded_by_years() -> None:

@@ -35,6 +35,7 @@ def test_nothing_is_open_where_all_is_declared(text: str) -> None:
     ("SELECT SUM(k) AS s FROM t", {"max_rows": 3}, False, False, (0,), ()),
     ("SELECT SUM(k) AS s FROM t", {"columns": COLUMNS}, False, False, (0,), ()),
     ("SELECT COUNT(*) AS n, SUM(k) AS s, AVG(x) AS m FROM t", {}, True, False, (1, 2), (2,)),
+    ("SELECT SUM(x) AS s, AVG(x) AS m, SUM(k) AS t FROM t", {}, True, False, (1, 2), (1,)),
     ("SELECT AVG(x) AS m FROM t", {"columns": COLUMNS}, True, False, (), ()),
     ("SELECT VARIANCE(x) AS v, MEDIAN(k) AS q FROM t", {"max_rows": 2}, False, False, (), (0, 1)),
     ("SELECT g, COUNT(DISTINCT id) AS u FROM t GROUP BY g", {}, False, True, (), ()),

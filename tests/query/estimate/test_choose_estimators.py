@@ -1,12 +1,22 @@
 """Which statistics are paid for: measures share what they can, and nothing is paid for twice."""
 
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.query.estimate.statistics import Bins, Distinct, Rows, paid_with
+from discreet.query.estimate.choose_estimators import recipes
+from discreet.query.estimate.estimators import Estimate, Recipe
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, paid_with
 from discreet.query.estimate.two_sided_sums import Count, Mean, Sum
 from discreet.query.functions.typed_values import Typed
-from discreet.query.plan.nodes import Aggregate
+from discreet.query.lower.lower import LoweredMeasure
+from discreet.query.plan.evaluate import evaluate
+from discreet.query.plan.expressions import Column
+from discreet.query.plan.nodes import Aggregate, Measure
+from discreet.query.plan.types import Number
 from tests.query.estimate.test_estimators import X, Y, asked
 
 COUNT, SUM, AVG = Aggregate.COUNT, Aggregate.SUM, Aggregate.AVG
@@ -45,6 +55,70 @@ def test_a_sum_alone_is_one_statistic_without_parts() -> None:
     ((statistic, _),) = total.needs.items()
     assert isinstance(statistic, Rows)
     assert not statistic.beside
+
+
+GAPS = Typed(Number(Fraction(1), -1000, 1000), nullable=True, lowered=Column("x"))
+
+
+def clipped(*aggregates: Aggregate, x: Typed = GAPS) -> tuple[Recipe, ...]:
+    """Measures after their clips were chosen: sums and means by distances from 7, within 100."""
+    counts = {COUNT: ((), None, 0)}
+    chosen = [(a, *counts.get(a, ((x,), 100, 7))) for a in aggregates]
+    return recipes(
+        tuple(
+            LoweredMeasure(Measure(f"m{i}", a, tuple(x.lowered for x in xs)), xs, None, clip=clip, centre=centre)
+            for i, (a, xs, clip, centre) in enumerate(chosen)
+        )
+    )
+
+
+def payments(made: tuple[Recipe, ...]) -> int:
+    return len({paid_with(s) for recipe in made for s in recipe.needs})
+
+
+@pytest.mark.parametrize("aggregates", [(AVG,), (SUM, AVG), (COUNT, SUM, AVG), (COUNT, AVG)])
+def test_a_clipped_sum_and_a_count_beside_a_mean_cost_nothing_more(aggregates: tuple[Aggregate, ...]) -> None:
+    assert payments(clipped(*aggregates)) == 2
+
+
+def test_a_count_beside_means_of_two_columns_is_one_of_its_own() -> None:
+    other = replace(GAPS, lowered=Column("y"))
+    measures = [(COUNT, (), None, 0), (AVG, (GAPS,), 100, 7), (AVG, (other,), 100, 7)]
+    made = recipes(
+        tuple(
+            LoweredMeasure(Measure(f"m{i}", a, tuple(x.lowered for x in xs)), xs, None, clip=clip, centre=centre)
+            for i, (a, xs, clip, centre) in enumerate(measures)
+        )
+    )
+    assert payments(made) == 5
+
+
+def test_rows_with_and_without_a_value_are_parts_of_all_rows() -> None:
+    """Each row adds one to one of them, so that both move together no further than one number of rows."""
+    count, _, mean = clipped(COUNT, SUM, AVG)
+    parts = [s for s in count.needs if isinstance(s, Rows)]
+    assert [(s.bound, len(s.beside)) for s in parts] == [(1, 1), (1, 1)]
+    rows: list[dict[str, int | None]] = [{"x": value} for value in (None, -1000, 0, 7, 1000)]
+    seen = [[evaluate(s.value, row) for s in parts] for row in rows]
+    assert seen == [[0, 1], [1, 0], [1, 0], [1, 0], [1, 0]]
+    assert parts[0] in mean.needs
+
+
+@pytest.mark.parametrize("values", [[], [1, 2, None], [7, 7], [-50, 60, None, None]])
+def test_without_noise_they_are_the_count_the_sum_and_the_mean(values: list[int | None]) -> None:
+    made = clipped(COUNT, SUM, AVG)
+    rows: list[dict[str, int | None]] = [{"x": value} for value in values]
+    there = [value for value in values if value is not None]
+    exact: dict[Statistic, Estimate] = {}
+    for statistic in {s for recipe in made for s in recipe.needs}:
+        assert isinstance(statistic, Rows)
+        cells = [evaluate(statistic.value, row) or 0 for row in rows]
+        assert all(isinstance(cell, int) for cell in cells)
+        summed = np.array([float(sum(cells) * statistic.step)])
+        exact[statistic] = Estimate(summed, lambda miss: 0.0)
+    count, total, mean = (recipe.value(exact)[0] for recipe in made)
+    assert (count, total) == (len(values), sum(there))
+    assert not there or mean == pytest.approx(sum(there) / len(there))
 
 
 def test_order_and_different_values_have_statistics_of_their_own() -> None:

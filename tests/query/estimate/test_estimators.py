@@ -1,5 +1,7 @@
 """Recipes: the value is the formula, and the interval holds whenever the statistics are within their errors."""
 
+import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.stats import binom
 
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate import two_sided_sums
@@ -25,7 +29,7 @@ from discreet.query.estimate.estimators import (
     SumFrom,
     passing,
 )
-from discreet.query.estimate.noise_plan import Need, plan_noise, tree_of
+from discreet.query.estimate.noise_plan import Need, Noised, plan_noise, tree_of
 from discreet.query.estimate.statistics import Bins, Rows, Statistic, Units, paid_with
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.bounding import Noise
@@ -376,3 +380,125 @@ def test_two_columns_with_gaps_count_all_rows_once() -> None:
     found = asked((Aggregate.AVG, (MAYBE,)), (Aggregate.AVG, (other,)), (Aggregate.COUNT, ()))
     assert [len(r.needs) for r in found] == [2, 2, 3]
     assert len({paid_with(s) for r in found for s in r.needs}) == 2
+
+
+# --- ends of intervals, to the digit ----------------------------------------------------------------------------------
+
+TABLE = [{"x": (7 * i) % 49 - 8, "y": (3 * i + i // 5) % 11} for i in range(60)]
+ENDS_OF: dict[str, tuple[tuple[Aggregate, tuple[Typed, ...]], ...]] = {
+    "count": ((Aggregate.COUNT, ()),),
+    "sum": ((Aggregate.SUM, (X,)),),
+    "mean": ((Aggregate.AVG, (X,)),),
+    "count beside a mean": ((Aggregate.COUNT, ()), (Aggregate.AVG, (X,))),
+    "mean beside a count": ((Aggregate.AVG, (X,)), (Aggregate.COUNT, ())),
+    "sum beside a count": ((Aggregate.SUM, (X,)), (Aggregate.COUNT, ())),
+    "sum beside means": ((Aggregate.SUM, (X,)), (Aggregate.AVG, (Y,)), (Aggregate.COUNT, ())),
+    "mean beside a mean": ((Aggregate.AVG, (X,)), (Aggregate.AVG, (Y,))),
+    "mean beside a variance": ((Aggregate.AVG, (X,)), (Aggregate.VARIANCE, (X,))),
+    "variance": ((Aggregate.VARIANCE, (X,)),),
+    "deviation": ((Aggregate.STDDEV, (X,)),),
+    "covariance": ((Aggregate.COVARIANCE, (X, Y)),),
+    "correlation": ((Aggregate.CORRELATION, (X, Y)),),
+    "median": ((Aggregate.QUANTILE, (X,)),),
+    "least": ((Aggregate.MIN, (X,)),),
+    "largest": ((Aggregate.MAX, (X,)),),
+}
+
+
+def _fixed(recipe: Recipe, noise: str, rows: list[dict[str, int]]) -> Estimates:
+    """The exact statistics, each moved by a little, as if that were noise of this kind; "several": of more than one."""
+    found: Estimates = {}
+    for i, statistic in enumerate(recipe.needs):
+        values = truth(statistic, rows)
+        unit = float(statistic.step) if isinstance(statistic, Rows) else 1.0
+        moved = values + (0.0 if isinstance(statistic, Bins) else (i + 1) * 0.75)
+        if noise == "several":
+            found[statistic] = Estimate(moved, lambda miss: -1.5 * math.log(miss))
+            continue
+        cells = Fraction(3) / Fraction(unit)
+        law = Laplace(cells / 2, 1) if noise == "Laplace" else Gaussian(cells**2, 1)
+        found[statistic] = as_estimate(moved, Noised(statistic, None, law))
+    return found
+
+
+def _ends(name: str, noise: str, rows: int) -> tuple[float, float]:
+    recipe = asked(*ENDS_OF[name])[0]
+    low, high = recipe.ends(_fixed(recipe, noise, TABLE[:rows]), 0.05)
+    return float(low[0]), float(high[0])
+
+
+ENDS: dict[tuple[str, int], list[tuple[float, float]]] = {
+    ("count", 60): [(56.75, 64.75), (54.75, 66.75), (56.256402, 65.243598)],
+    ("count", 2): [(-1.25, 6.75), (-3.25, 8.75), (-1.7435984, 7.2435984)],
+    ("sum", 60): [(180.75, 189.75), (179.25, 191.25), (180.7564, 189.7436)],
+    ("sum", 2): [(-6.0, 3.0), (-7.5, 4.5), (-5.9935984, 2.9935984)],
+    ("mean", 60): [(3.015056, 3.1281089), (2.9969295, 3.1462073), (2.9797164, 3.1635858)],
+    ("mean", 2): [(-2.0, 0.88608135), (-2.0, 1.3522143), (-2.0, 1.6723745)],
+    ("count beside a mean", 60): [(59.631708, 60.743292), (59.452881, 60.922119), (59.26528, 61.10972)],
+    ("count beside a mean", 2): [(1.6317079, 2.7432921), (1.4528814, 2.9221186), (1.2652801, 3.1097199)],
+    ("mean beside a count", 60): [(3.015056, 3.1281089), (2.9969295, 3.1462073), (2.9797164, 3.1635858)],
+    ("mean beside a count", 2): [(-2.0, 0.88608135), (-2.0, 1.3522143), (-2.0, 1.6723745)],
+    ("sum beside a count", 60): [(180.8293, 188.9207), (179.62805, 190.12195), (179.34168, 190.40832)],
+    ("sum beside a count", 2): [(-5.9206959, 2.1706959), (-7.1219473, 3.3719473), (-7.4083192, 3.6583192)],
+    ("sum beside means", 60): [(165.75, 216.75), (156.5, 226.0), (163.5834, 218.9166)],
+    ("sum beside means", 2): [(-21.0, 30.0), (-30.25, 39.25), (-23.166596, 32.166596)],
+    ("mean beside a mean", 60): [(2.9870249, 3.220387), (2.9434893, 3.25), (2.9228713, 3.2657878)],
+    ("mean beside a mean", 2): [(-2.0, 10.0), (-2.0, 10.0), (-2.0, 3.5608834)],
+    ("mean beside a variance", 60): [(2.9870249, 3.220387), (2.9434893, 3.25), (2.9228713, 3.2657878)],
+    ("mean beside a variance", 2): [(-2.0, 10.0), (-2.0, 10.0), (-2.0, 3.5608834)],
+    ("variance", 60): [(11.838693, 13.050142), (11.65219, 13.191105), (11.36228, 13.34884)],
+    ("variance", 2): [(0.0, 72.0), (0.0, 72.0), (0.0, 62.281888)],
+    ("deviation", 60): [(3.4407401, 3.6124981), (3.4135304, 3.6319561), (3.3707981, 3.6536065)],
+    ("deviation", 2): [(0.0, 8.4852814), (0.0, 8.4852814), (0.0, 7.8918875)],
+    ("covariance", 60): [(4.2274384, 5.132015), (4.1363276, 5.2696533), (3.9139426, 5.4578029)],
+    ("covariance", 2): [(-60.0, 60.0), (-60.0, 60.0), (-79.259085, 62.040297)],
+    ("correlation", 60): [(0.35928685, 0.46421059), (0.34917858, 0.48156453), (0.31887297, 0.52391157)],
+    ("correlation", 2): [(-1.0, 1.0), (-1.0, 1.0), (-1.0, 1.0)],
+    ("median", 60): [(1.5, 5.25), (1.5, 5.25), (1.5, 5.25)],
+    ("median", 2): [(-2.0, 10.0), (-2.0, 10.0), (-2.0, 10.0)],
+    ("least", 60): [(-2.0, -0.10189699), (-2.0, -0.1948689), (-2.0, -1.5)],
+    ("least", 2): [(-2.0, 10.0), (-2.0, 10.0), (-2.0, 10.0)],
+    ("largest", 60): [(6.8021341, 10.0), (6.9067275, 10.0), (6.75, 10.0)],
+    ("largest", 2): [(-2.0, 10.0), (-2.0, 10.0), (-2.0, 10.0)],
+}  # fmt: skip
+"""With Laplace noise, with Gaussian noise, and where more than one noise is in a number: as the formulas have them,
+which the tests above hold against the truth. A digit that moves is a bar that moved."""
+
+
+@pytest.mark.parametrize(("name", "rows"), list(ENDS))
+def test_ends_of_intervals_to_the_digit(name: str, rows: int) -> None:
+    found = [_ends(name, noise, rows) for noise in ("Laplace", "Gaussian", "several")]
+    assert found == [pytest.approx(ends, rel=1e-6, abs=1e-9) for ends in ENDS[name, rows]]
+    if name not in ("least", "largest"):
+        exact = right(ENDS_OF[name][0][0], TABLE[:rows])
+        assert all(low <= exact <= high for low, high in found)
+
+
+def test_a_mean_of_a_fitted_count_takes_corners() -> None:
+    """Only where both numbers have one noise each is the test inverted; here Σ = 60 ± 6, n = 50 ± 10, centre 4."""
+    recipe, _ = asked((Aggregate.AVG, (X,)), (Aggregate.VARIANCE, (X,)))
+    assert isinstance(recipe, Mean)
+    recipe = replace(recipe, rounding=0.0)
+    one = as_estimate(np.array([60.0]), Noised(recipe.centred, None, Laplace(Fraction(4), 1)))
+    top = replace(one, error=lambda _: 6.0)
+    many = Estimate(np.array([50.0]), lambda _: 10.0)
+    low, high = recipe.ends({recipe.centred: top, recipe.count: many}, 0.05)
+    assert (float(low[0]), float(high[0])) == pytest.approx((4 + 54 / 60, 4 + 66 / 40))
+
+
+@pytest.mark.parametrize(("error", "total", "least"), [(2.0, 10, 2.0), (0.1, 10, 0.5), (9.0, 10, 5.0), (2.0, -3, 0.0)])
+def test_extremes_are_those_beyond_which_there_are_rows(error: float, total: float, least: float) -> None:
+    """What noise may feign, half a row at least, and no more than half of all."""
+    (recipe,) = asked((Aggregate.MIN, (X,)))
+    assert isinstance(recipe, Quantile)
+    seen: list[float] = []
+
+    def error_at(miss: float) -> float:
+        seen.append(miss)
+        return error
+
+    whole = np.array([float(total)])
+    assert recipe._targets(whole, Estimate(whole, error_at)).tolist() == [least]
+    assert seen == [0.05]
+    upper = replace(recipe, extreme=1)
+    assert upper._targets(whole, Estimate(whole, error_at)).tolist() == [max(total, 0) - least]

@@ -120,3 +120,14 @@ def test_noise_beyond_its_bar_gives_the_interval_of_a_rarer_miss() -> None:
     assert (low[0], high[0]) == (rarer[0][0], rarer[1][0])
     assert 0 < high[0] < 0.1
     assert high[1] < rarer[1][1]  # where there is something, nothing changes
+
+
+@pytest.mark.parametrize(("squares", "normal"), [((1, 4), True), ((1, 1), True), ((Fraction(99, 100), 4), False),
+                                                 ((4, Fraction(1, 2)), False)])  # fmt: skip
+def test_the_normal_law_is_taken_for_deviations_of_a_cell_or_more(squares: tuple[Fraction, ...], normal: bool) -> None:
+    """Below, discrete noise is only known to be sub-Gaussian; one such noise is enough."""
+    noises = [Noised(Rows(Column("x"), 1, Fraction(1)), None, Gaussian(Fraction(one), 1)) for one in squares]
+    (error,) = combined_error(noises, [np.array([3.0]), np.array([-2.0])], 0.05)
+    deviation = math.sqrt(9 * squares[0] + 4 * squares[1])
+    expected = deviation * 1.959963984540054 + 5 if normal else deviation * math.sqrt(2 * math.log(40))
+    assert error == pytest.approx(expected, rel=1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.stats import binom
 from bench.accuracy import ALLOWANCES, ASKED, held
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
-from discreet.query.estimate.moment_intervals import Noisy, Products
+from discreet.query.estimate.moment_intervals import Noisy, Products, weighted_error
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.plug_in_moments import Found, _bend, _root, plug_in_correlation, plug_in_covariance
 from discreet.query.estimate.statistics import Rows
@@ -135,3 +136,53 @@ def test_numbers_of_any_size() -> None:
     tiny = Fraction(1, 10**180)
     noise = Noised(Rows(Column("x"), 1, tiny), None, Laplace(Fraction(10), 1))
     assert Noisy(np.zeros(1), noise, 1e-180).deviation == pytest.approx(10 * 2**0.5)
+
+
+def test_roots_that_cancel_are_found() -> None:
+    """r² + r + 1e-18: one root is -1e-18, which the difference of two nearly equal numbers would lose."""
+    a, b, c = np.array([[1.0], [0.5], [1e-18]])
+    assert _root(a, b, c, 1.0)[0] == pytest.approx(-1e-18, rel=1e-9)
+    assert _root(a, -b, c, -1.0)[0] == pytest.approx(1e-18, rel=1e-9)
+    assert _root(a, b, c, -1.0)[0] == pytest.approx(-1.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("squares", [True, False])
+def test_ends_of_a_covariance_by_the_normal_law(squares: bool) -> None:
+    """With Gaussian noise, what products of errors of means add is known in closed form: E[D_x D_y | L = error].
+
+    The ends are (total ∓ error + that / n) / (n - 1), where L has the weights of the test.
+    """
+    n, a, b, miss = 80.0, 0.6, 0.6 if squares else -0.5, 0.05
+    scale = 1.5
+    count, x, y, xy = (_still(value, scale) for value in (n, n * a, n * b, 20.0))
+    y = x if squares else y
+    products = Products(xy, 0.25, x, y)
+    low, high, near = plug_in_covariance(products, count, (WHOLE, WHOLE), (-2.0, 2.0), miss)
+    assert near.all()
+    total = 20.0 + 0.25 * n - n * a * b
+    terms = [xy, x, count] if squares else [xy, x, y, count]
+    off = [scale * math.hypot(1, m) for m in (a, b)]
+    sizes = [abs(m) + d / n for m, d in zip((a, b), off, strict=True)]
+    found, deviations = [], np.full(len(terms), scale) ** 2
+    for side in (1.0, -1.0):
+        end = total / (n - 1)
+        for _ in range(2):
+            of_count = 0.25 + a * b - end
+            outer = [1.0, 2 * sizes[0], of_count] if squares else [1.0, sizes[1], sizes[0], of_count]
+            inner = np.array([1.0, -2 * a, of_count] if squares else [1.0, -b, -a, of_count])
+            d_x = np.array([0.0, 1.0, -a] if squares else [0.0, 1.0, 0.0, -a])
+            d_y = np.array([0.0, 1.0, -b] if squares else [0.0, 0.0, 1.0, -b])
+            error = float(weighted_error(terms, [np.array([w]) for w in outer], miss)[0])
+            whole = float((inner**2 * deviations).sum())
+            with_x, with_y = (float((d * inner * deviations).sum()) for d in (d_x, d_y))
+            both = float((d_x * d_y * deviations).sum())
+            bend = both + with_x * with_y / whole * ((error / math.sqrt(whole)) ** 2 - 1)
+            end = (total - side * error + bend / n) / (n - 1)
+        found.append(end)
+    assert (float(low[0]), float(high[0])) == pytest.approx(found, abs=1e-4)
+
+
+def _still(value: float, scale: float) -> Noisy:
+    """A released number with Gaussian noise of this deviation."""
+    law = Gaussian(Fraction(int(scale * 10**6)) ** 2, 1)
+    return Noisy(np.array([value]), Noised(Rows(Column("x"), 1, CELL), None, law))

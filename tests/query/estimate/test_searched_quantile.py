@@ -119,3 +119,10 @@ def test_whole_numbers_and_no_rows() -> None:
 def test_the_story_says_how() -> None:
     told = session(VALUES, budget=dp.Pure(1)).sql("SELECT MEDIAN(x) AS m FROM t").release(epsilon=1).explain()
     assert "look for the quantile 1/2 in 4,096 bins" in str(told)
+
+
+def test_a_preview_says_for_which_values_its_error_is() -> None:
+    """Where there are few values, the next one may be far."""
+    shown = session(VALUES, budget=dp.Pure(1)).sql("SELECT MEDIAN(x) AS m FROM t").preview(epsilon=1)
+    assert [column.evenly for column in shown.columns] == [True]
+    assert "spread evenly" in str(shown)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -11,6 +12,8 @@ from discreet.errors import NotATheorem
 from discreet.privacy.promises.measures import Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate import statistics as st
+from discreet.query.estimate import two_sided_sums
+from discreet.query.estimate.estimators import Estimate, Estimates
 from discreet.query.estimate.noise_plan import Need, noised
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.bounding import Noise
@@ -95,3 +98,30 @@ def test_numbers_that_agree_are_those_of_values_within_their_bounds(sets: str) -
 def test_an_error_can_be_asked_for_instead_of_a_price() -> None:
     answer = session(dp.ZCDP(10)).sql(ALL).release(error={"n": 30, "a": 40})
     assert (answer.errors()["n"][0] or 99) <= 30
+
+
+def test_nothing_on_either_side_is_the_middle_of_the_range() -> None:
+    mean = two_sided_sums.Mean(st.sides(Typed(Number(Fraction(1), -20, 100), lowered=Column("v")), None, "AVG"))
+    nothing, some = np.zeros(1), np.array([30.0])
+    assert mean.ratio(nothing, nothing).tolist() == [40.0]
+    assert mean.ratio(nothing, nothing, 0.0).tolist() == [-20.0]
+    assert mean.ratio(some, 3 * some).tolist() == [10.0]
+    assert mean.ratio(-some, some).tolist() == [-20.0]
+
+
+def test_corners_of_a_mean_whose_sides_have_several_noises() -> None:
+    """Σ above 900 ± 60, below 300 ± 60, of a range from -20 to 100: 840/1200 and 960/1200 of it."""
+    mean = two_sided_sums.Mean(st.sides(Typed(Number(Fraction(1), -20, 100), lowered=Column("v")), None, "AVG"))
+
+    def ends(above: float, below: float) -> tuple[float, float]:
+        noisy: Estimates = {
+            mean.sides.above: Estimate(np.array([above]), lambda _: 60.0),
+            mean.sides.below: Estimate(np.array([below]), lambda _: 60.0),
+        }
+        low, high = mean.ends(noisy, 0.05)
+        return float(low[0]), float(high[0])
+
+    assert ends(900, 300) == pytest.approx((-20 + 120 * 840 / 1200, -20 + 120 * 960 / 1200))
+    assert ends(-61, 300) == (-20.0, 100.0)
+    assert ends(900, -61) == (-20.0, 100.0)
+    assert ends(-59, 300) == pytest.approx((-20.0, -20 + 120 * 1 / 241))

@@ -40,7 +40,7 @@ def _session() -> dp.Session:
         "day": dp.bounds(START, date(2024, 12, 31)), "ts": dp.bounds(datetime(2024, 1, 1), datetime(2024, 12, 31, 23)),
     }  # fmt: skip
     visits = dp.table(VISITS, unit="who", columns=columns, max_rows=1)
-    sites, regions = dp.table(SITES, public=True), dp.table(REGIONS, public=True)
+    sites, regions = (dp.table(rows, public=True) for rows in (SITES, REGIONS))
     return dp.Session(visits=visits, sites=sites, regions=regions, budget=dp.Pure(10**9))
 
 

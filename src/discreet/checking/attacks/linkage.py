@@ -37,7 +37,7 @@ def linkage(*, people: int = 2000, epsilon: Number = 1) -> AttackTable:
     coarse = (codes // 5 * 8 + days // (10 * 365)) * 2 + sexes
     noisy = laplace(sensitivity=2, epsilon=total)  # a changed bit moves two counts of the table
 
-    def found(keys: Integers, noise: bool) -> float:
+    def recovered(keys: Integers, noise: bool) -> float:
         """Each voter is looked up by the key, and guessed to be what most records with it are."""
         cells, place = np.unique(keys, return_inverse=True)
         counts = np.zeros((len(cells), 2), dtype=np.int64)
@@ -53,11 +53,11 @@ def linkage(*, people: int = 2000, epsilon: Number = 1) -> AttackTable:
         "linkage",
         f"share of {n} secret bits found by joining two tables",
         (
-            Row("names taken away; postal code, birthday and sex kept", found(fine, noise=False)),
-            Row("postal codes and birthdays made coarse", found(coarse, noise=False)),
+            Row("names taken away; postal code, birthday and sex kept", recovered(fine, noise=False)),
+            Row("postal codes and birthdays made coarse", recovered(coarse, noise=False)),
             Row(
                 f"counts by all three, with noise of epsilon {total}",
-                found(fine, noise=True),
+                recovered(fine, noise=True),
                 most_guessed(float(total)),
             ),
         ),

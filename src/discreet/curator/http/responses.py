@@ -267,6 +267,8 @@ class AnswerTable(BaseModel):
     confidence: str
     cost: str
     counted: str = ""
+    clipped: list[dict[str, Any]] = []
+    """To what contributions of one unit were scaled down, where the query chose that."""
     notes: list[str] = []
     """What is known, or not known, beside the error bars."""
     story: list[str]

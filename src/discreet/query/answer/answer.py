@@ -25,6 +25,7 @@ from discreet.query.answer.interval_arithmetic import EVERYTHING, enclose, may_b
 from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
+from discreet.query.estimate.prepare import Clip
 from discreet.query.estimate.remarks import null_quotients, remarks, without_bars
 from discreet.query.functions.released_values import compared
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
@@ -203,6 +204,11 @@ class TableAnswer(Answered):
         """The contribution bound of one unit, and which columns are NULL for what reason."""
         own = (part.part.counted for part in self.released)
         return "; ".join(dict.fromkeys([*own, *(one.counted for one in self.beside)]))
+
+    @property
+    def clipped(self) -> tuple[Clip, ...]:
+        """To what contributions of one unit were scaled down, where the query chose that; what it took is not in ±."""
+        return tuple(dict.fromkeys(clip for part in self.released for clip in part.part.clips))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story

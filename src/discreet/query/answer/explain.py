@@ -38,6 +38,11 @@ def tell(prepared: Prepared, asked: Quote | None) -> str:
         lines.append("order released rows (post-processing, free)")
     if outcome.limit is not None:
         lines.append(f"keep {outcome.limit:,} released rows (post-processing, free)")
+    if asked is not None and asked.choosing is not None:
+        share = float(sum(one.together for one in asked.choosing.shares))
+        lines.append(
+            f"{share:.0%} of the cost chooses contribution bounds, value bounds and groups that are not declared"
+        )
     if asked is not None:
         lines.append(f"all together: {asked.price}")
     return "\n".join(lines)
@@ -71,6 +76,8 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
     lines.append(f"group by {keys}" if keys else "all rows are one group")
     if part.selects:
         lines.append("keys that nobody listed: named only if enough units have them")
+    elif part.named is not None:
+        lines.append("groups that are not declared: those that enough units have are named first")
     elif keys:
         lines.append(f"{sum(part.shown(part.domain() or ())):,} groups, all listed in advance: each is answered")
     if some:

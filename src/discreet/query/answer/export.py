@@ -59,14 +59,14 @@ def write_rows(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str,
     """One file with all pieces: Parquet or CSV by the ending of its name; without one, a new folder of Parquet."""
     place = os.fspath(path).rstrip("/" + os.sep)
     ending = os.path.splitext(os.path.basename(place))[1].lower()
-    match ending, about:
-        case ".csv", None:
-            _write(place, pieces, _csv)
-        case ".csv", Mapping():
+    match ending:
+        case ".csv" if about is not None:
             _write_beside(place + BESIDE, about, lambda: _write(place, pieces, _csv))
-        case ".parquet", _:
+        case ".csv":
+            _write(place, pieces, _csv)
+        case ".parquet":
             write_parquet(place, pieces, about)
-        case "", _:
+        case "":
             _write_folder(place, pieces, about)
         case _:
             raise BadParameter("path", place, "must end in .parquet or .csv, or be a new folder without an ending")

@@ -83,7 +83,13 @@ class Preview:
         """For JSON."""
         return {
             "columns": [
-                {"name": c.name, "error": c.error, "rows": c.rows, "unit": c.unit, "evenly": c.evenly}
+                {
+                    "name": c.name,
+                    "error": c.error if isfinite(c.error) else None,
+                    "rows": c.rows,
+                    "unit": c.unit,
+                    "evenly": c.evenly,
+                }
                 for c in self.columns
             ],
             "confidence": self.confidence,
@@ -159,6 +165,7 @@ def preview(
     useless = (
         without_use(name, recipe, column.error)
         for name, recipe, column in zip(part.names, part.recipes, columns, strict=True)
+        if name not in open_names
     )
     return Preview(
         columns=columns,

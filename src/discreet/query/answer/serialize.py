@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
@@ -37,6 +38,7 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         "confidence": str(confidence),
         "cost": found.cost,
         "counted": found.counted,
+        "clipped": [asdict(clip) for clip in found.clipped],
         "bins": found._bins(),
         "notes": [*found.notes, *found.remarks],
     }

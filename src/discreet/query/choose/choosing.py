@@ -21,7 +21,7 @@ from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Approx
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.choose.classes import ladder
-from discreet.query.choose.clips import COUNTED, ascent, longer_units, noisy_units
+from discreet.query.choose.clips import BEST, BEST_OF_MEANS, COUNTED, ascent, longer_units, noisy_units
 from discreet.query.choose.histograms import COUNTED as UNITS_OF_CLASS
 from discreet.query.choose.histograms import Histogram, bounds_from, centre_from, sizes_of_groups, values_of
 from discreet.query.choose.open_parts import Chosen, OpenPart, open_parts, usual, with_chosen
@@ -53,6 +53,7 @@ MOST_ROWS = 1 << 16
 EDGES = ladder()
 TYPICAL_SKEW = 1.5
 """All rows divided by those of a typical group, beside the number of groups, where nothing is known of their sizes."""
+_WIDER = 8
 _SIZES = "sizes of groups"
 TOO_FEW = "too few people to choose how far it may reach"
 NO_VALUES = "no values stand out from the noise, so no bounds could be chosen"
@@ -193,7 +194,8 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
             else:
                 clips[measure] = clip
     caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
-    return Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place))
+    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place))
+    return chosen.with_sums(opened.part.measures)
 
 
 def _climbed(
@@ -207,9 +209,10 @@ def _climbed(
     units = noisy_units(everyone, COUNTED * epsilon, bits)
     measures = [*([None] if opened.rows else []), *(opened.part.measures[at] for at in opened.clipped)]
     for at, measure in enumerate(measures):
-        climb = ascent(climbing, _noise_of_clip(opened, plan.noise[place], measure), groups)
+        best = BEST_OF_MEANS if measure is not None and measure.measure.aggregate is Aggregate.AVG else BEST
+        climb = ascent(climbing, _noise_of_clip(opened, plan.noise[place], measure), groups, best)
         _, longer = longer_units(exact, at, len(EDGES))
-        step = climb(longer, bits)
+        step = climb.clip(longer, bits)
         yield measure, EDGES[step] if units >= climb.enough else None
 
 
@@ -238,8 +241,9 @@ def _size(statistic: Statistic) -> float:
 
 
 def _mean_size(one: Noised) -> float:
-    """About the mean size of its noise."""
-    return math.sqrt(one.variance / 2)
+    """About the mean size of its noise; of all parts of a range together, if it is one of them."""
+    parts = 1 + len(one.statistic.beside) if isinstance(one.statistic, Rows) else 1
+    return math.sqrt(parts * one.variance / 2)
 
 
 def _typical_groups(plan: Choosing, place: int, draw: Draw, kept: Kept) -> float:
@@ -285,7 +289,13 @@ def _bounds(plan: Choosing, place: int, draw: Draw, kept: Kept) -> _Bounds:
         bounds[measure] = seen
         if measure.measure.aggregate is Aggregate.AVG:
             centres[measure] = centre_from(drawn[0], measure, seen[0])
+            bounds[measure] = seen if measure.span is not None else tuple(_wider(*pair) for pair in seen)
     return bounds, centres, unknown
+
+
+def _wider(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+    """Bounds of a mean whose units are clipped: the few values beyond those that stand out need not be cut, too."""
+    return min(_WIDER * low, Fraction(0)), max(_WIDER * high, Fraction(0))
 
 
 def _draw_once(kept: Kept, key: object, question: Prepared, allowance: Allowance, draw: Draw) -> None:

@@ -5,7 +5,9 @@ at most one; so an ascent is ε-differentially private, and so is the number of 
 Proof: choosing.md.
 
 With groups of similar size, noise makes the error of a group about clip/ε, and clipping loses what units have beyond
-it. Both are least where about 0.7 · G/ε units are longer, G being all rows divided by those of a typical group.
+it. Both are least where about 0.7 · G/ε units are longer, G being all rows divided by those of a typical group. So few
+units are not told from none: an ascent ends where ``AHEAD``/ε more are longer, and where that is many times as many,
+the clip is a few steps further up. Constants are those of ``bench/clip_choice.py``.
 """
 
 from __future__ import annotations
@@ -20,8 +22,12 @@ from discreet.query.plan.work import Exact
 from discreet.randomness import Bits
 
 BEST = 0.7
+BEST_OF_MEANS = 2.8
+"""Of distances from about the mean, which have both signs: what is cut from them hardly moves the mean."""
 AHEAD = 4
 """How many times 1/ε more units may be longer than is best: so that noise does not end an ascent too high."""
+_FURTHER, _FARTHEST = 3, 4
+"""One step further up for each so many times what is best that it is ahead, up to so many: twice the length."""
 COUNTED = Fraction(1, 8)
 """Of what clips cost: what the number of units costs, which says whether there are enough of them."""
 _ENOUGH = 24
@@ -34,7 +40,9 @@ class Ascent:
 
     epsilon: Fraction
     beyond: int
-    """How many units may be longer than the clip."""
+    """How many units may be longer where it ends."""
+    further: int = 0
+    """How many steps beyond its end the clip is."""
 
     @property
     def enough(self) -> float:
@@ -44,7 +52,8 @@ class Ascent:
     @property
     def mechanism(self) -> AboveThreshold:
         """Asked of minus the number of longer units: is it at least minus ``beyond``? Twice as much of ε goes to the
-        threshold as to the questions: where no unit is longer any more, the next steps then end it.
+        threshold as to the questions: where no unit is longer any more, the next steps then end it. With half each,
+        more than one run in a hundred would end above 16 times the longest unit; so, one in a thousand.
         """
         return AboveThreshold(
             threshold=-self.beyond,
@@ -59,10 +68,15 @@ class Ascent:
         replies = self.mechanism.draw(tuple(-many for many in longer), bits)
         return len(replies) - 1
 
+    def clip(self, longer: Sequence[int], bits: Bits) -> int:
+        """The step of the clip: some beyond the end."""
+        return min(self(longer, bits) + self.further, len(longer) - 1)
 
-def ascent(epsilon: Fraction, noise: float, groups: float) -> Ascent:
+
+def ascent(epsilon: Fraction, noise: float, groups: float, best: float = BEST) -> Ascent:
     """For noise of so many clips in each group, and so many typical groups in all rows."""
-    return Ascent(epsilon, round(BEST * groups * noise + AHEAD / float(epsilon)))
+    longer, ahead = best * groups * noise, AHEAD / float(epsilon)
+    return Ascent(epsilon, round(longer + ahead), min(_FARTHEST, int(ahead / (_FURTHER * longer))))
 
 
 def longer_units(classes: Exact, total: int, edges: int) -> tuple[int, list[int]]:

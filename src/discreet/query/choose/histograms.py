@@ -6,6 +6,7 @@ Guarantee: adding or removing a unit moves each histogram by at most 1 in L1, as
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -135,18 +136,25 @@ def bounds_from(histogram: Histogram, measure: LoweredMeasure, argument: int) ->
 
 
 def centre_from(histogram: Histogram, measure: LoweredMeasure, bounds: tuple[Fraction, Fraction]) -> int:
-    """About the middle of the values of a mean, in cells: of the class in which half of them lie lower."""
+    """About the mean of the values, in cells: distances from there have both signs, and add up to little in a unit."""
     x = measure.arguments[0]
     assert isinstance(x.kind, Number)  # noqa: S101
     first, last = (int(end / x.kind.step) for end in bounds)
-    counts = np.maximum(histogram.counts[:-1], 0.0)
-    place = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+    ends = replace_counts(histogram, histogram.counts[:-1]).outermost()
+    assert ends is not None, "there are bounds"  # noqa: S101
+    places = range(ends[0], ends[1] + 1)
+    counts = histogram.counts[ends[0] : ends[1] + 1]
+    middles = np.array([_middle(measure, place, x.kind.step) for place in places])
+    mean = float(counts @ middles) / max(float(counts.sum()), 1.0)
+    return round(min(max(mean, first), last))
+
+
+def _middle(measure: LoweredMeasure, place: int, step: Fraction) -> float:
+    """About the mean of the values of a class, in cells: their logarithms are spread evenly, or they are themselves."""
     if measure.span is not None:
-        middle = int((place + Fraction(1, 2)) * _YEAR / x.kind.step)
-    else:
-        power = SIGNED_POWERS[min(place, len(SIGNED_POWERS) - 1)]
-        middle = (1 if power > 0 else -1) * (3 << abs(power)) // 4 if power else 0
-    return min(max(middle, first), last)
+        return float((place + Fraction(1, 2)) * _YEAR / step)
+    power = SIGNED_POWERS[place]
+    return math.copysign(2.0 ** (abs(power) - 1) / math.log(2), power) if power else 0.0
 
 
 def replace_counts(histogram: Histogram, counts: Counts) -> Histogram:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeVar
 
 from discreet.query.estimate.prepare import Part, Prepared
 from discreet.query.estimate.statistics import FINEST, ONE, ZERO
@@ -19,6 +20,8 @@ from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import MAX_ROWS, Caps
 from discreet.query.plan.types import Number, Value
 from discreet.query.plan.work import Total
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class OpenPart:
     groups: bool
     """In how many groups a unit counts."""
     clipped: tuple[int, ...]
-    """The measures, by place, whose units are scaled down to a total: sums, and means of open values."""
+    """The measures, by place, whose units are scaled down to a total: means of open values, and sums not beside one."""
     values: tuple[int, ...]
     """The measures whose values are clamped to bounds."""
 
@@ -56,13 +59,25 @@ def open_part(part: Part) -> OpenPart | None:
     auto = part.caps.auto
     measures = list(enumerate(part.measures))
     sums = {i for i, m in measures if m.measure.aggregate is Aggregate.SUM and (auto or m.open)}
+    made = {i for i in sums if mean_of(part.measures[i], part.measures) is not None}
     values = tuple(i for i, m in measures if m.open and i not in sums)
-    clipped = tuple(i for i, m in measures if i in sums or (m.open and m.measure.aggregate is Aggregate.AVG))
+    clipped = tuple(i for i, m in measures if i in sums - made or (m.open and m.measure.aggregate is Aggregate.AVG))
     others = [m for i, m in measures if i not in sums]
     rows = auto and any(m.measure.aggregate is not Aggregate.COUNT_UNITS for m in others)
     by_units = part.selects or any(m.measure.aggregate is Aggregate.COUNT_UNITS for m in others)
     groups = auto and bool(part.keys) and by_units and part.caps.max_groups is None
     return OpenPart(part, rows, groups, clipped, values) if rows or groups or clipped or values else None
+
+
+def mean_of(measure: LoweredMeasure, measures: tuple[LoweredMeasure, ...]) -> LoweredMeasure | None:
+    """Of an open sum: the mean of the same values beside it, whose centre, distances and count it is made of."""
+
+    def same(other: LoweredMeasure) -> bool:
+        alike = (other.arguments, other.where, other.span) == (measure.arguments, measure.where, measure.span)
+        return alike and other.open and other.measure.aggregate is Aggregate.AVG
+
+    asks = measure.open and measure.measure.aggregate is Aggregate.SUM
+    return next(filter(same, measures), None) if asks else None
 
 
 def open_parts(questions: tuple[Prepared, ...]) -> tuple[OpenPart, ...]:
@@ -111,6 +126,21 @@ class Chosen:
     named: tuple[tuple[Value, ...], ...] | None = None
     """The groups that were selected, where nobody listed them."""
 
+    def with_sums(self, measures: tuple[LoweredMeasure, ...]) -> Chosen:
+        """With what was chosen for means, for the sums beside them."""
+        pairs = [(measure, mean) for measure in measures if (mean := mean_of(measure, measures)) is not None]
+
+        def also(chosen: dict[LoweredMeasure, _T]) -> dict[LoweredMeasure, _T]:
+            return chosen | {measure: chosen[mean] for measure, mean in pairs if mean in chosen}
+
+        return replace(
+            self,
+            clips=also(self.clips),
+            centres=also(self.centres),
+            bounds=also(self.bounds),
+            unknown=also(self.unknown),
+        )
+
     def of(self, part: Part) -> Part:
         """A grouping set with it: nothing is open any more."""
         measures = tuple(self._measure(measure) for measure in part.measures)
@@ -146,11 +176,11 @@ def usual(opened: OpenPart) -> Chosen:
     return Chosen(
         caps=replace(caps, max_rows=rows, auto=False),
         clips={measures[i]: FINEST for i in opened.clipped},
-        centres={},
+        centres={m: 1 for m in measures if m.open and m.measure.aggregate is Aggregate.AVG},
         bounds={measures[i]: tuple(_unit_bounds(x) for x in measures[i].arguments) for i in opened.values},
         unknown={},
         named=((None,) * len(opened.part.keys),) if opened.selects else opened.part.named,
-    )
+    ).with_sums(measures)
 
 
 def _unit_bounds(x: Typed) -> tuple[Fraction, Fraction]:

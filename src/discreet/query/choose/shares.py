@@ -17,15 +17,16 @@ from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.query.choose.open_parts import OpenPart
 from discreet.query.estimate.noise_plan import Allowance
+from discreet.query.plan.nodes import Aggregate
 
 _PIECES = 1024
 """Shares are multiples of one part in so many."""
-FEW, MANY = 0.4, 0.1
+FEW, MANY = 0.35, 0.1
 """Of the price of one total, and of many groups: what choosing clips costs. With groups between, by their number."""
 SIZES = 0.04
 """What the sizes of groups cost."""
-VALUES = 0.12
-"""What bounds of values cost, where some are open."""
+VALUES, VALUES_OF_MEANS = 0.12, 0.05
+"""What bounds of values cost, where some are open; where all are of means, about their middle is enough."""
 SELECTING, REACH = 0.2, 0.04
 """What selecting keys costs, and finding out how many keys a unit has."""
 GUESSED_GROUPS = 64
@@ -60,7 +61,7 @@ def shares(parts: Sequence[OpenPart], all_parts: int) -> tuple[Shares, ...]:
             share(REACH if one.groups else 0.0),
             share(SELECTING if one.selects else 0.0),
             share(SIZES if looks_at_sizes(one) else 0.0),
-            share(VALUES if one.values else 0.0),
+            share(_value_share(one)),
             share(clip_share(one) if one.clips else 0.0),
         )
         for one in parts
@@ -75,8 +76,17 @@ def looks_at_sizes(opened: OpenPart) -> bool:
 
 def clip_share(opened: OpenPart) -> float:
     """What clips cost: a larger share where there are few groups, as there the clip decides all of the error."""
-    many = 1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS
-    return max(MANY, FEW * math.pow(many, -0.46))
+    return share_of_clips(1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS)
+
+
+def _value_share(opened: OpenPart) -> float:
+    kinds = {opened.part.measures[place].measure.aggregate for place in opened.values}
+    return VALUES_OF_MEANS if kinds == {Aggregate.AVG} else VALUES if kinds else 0.0
+
+
+def share_of_clips(groups: int) -> float:
+    """The same, by the number of groups."""
+    return max(MANY, FEW / math.pow(groups, 0.4))
 
 
 def portion(allowance: Allowance, share: Fraction) -> Pure | ZCDP:

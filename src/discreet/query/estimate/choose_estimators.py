@@ -49,10 +49,13 @@ def recipes(
     """
     apart = [m.clip is not None or bool(m.unknown) for m in measures]
     if any(apart):
-        alone = iter([_alone(m) for m, own in zip(measures, apart, strict=True) if own])
+        alone = [m for m, own in zip(measures, apart, strict=True) if own]
         together = tuple(m for m, own in zip(measures, apart, strict=True) if not own)
-        rest = iter(recipes(together, once=once, selects=selects, gaussian=gaussian, groups=groups))
-        return tuple(next(alone) if own else next(rest) for own in apart)
+        counted = None if once else _counted(alone, together)
+        clipped = iter([_clipped(m, counted) for m in alone])
+        others = recipes(together, once=once, selects=selects, gaussian=gaussian, groups=groups)
+        rest = iter(others if counted is None else [_all_rows(counted)] * len(together))
+        return tuple(next(clipped) if own else next(rest) for own in apart)
     first = _from_moments(measures, [_recipe(m, once) for m in measures])
     if groups is not None:
         first = _searched(first, groups, gaussian)
@@ -68,15 +71,38 @@ def recipes(
     return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
 
 
-def _alone(measure: LoweredMeasure) -> Recipe:
-    """What others have no part in: sums and means whose units are scaled down to a total, and what nobody can know."""
+def _counted(alone: list[LoweredMeasure], together: tuple[LoweredMeasure, ...]) -> st.CountParts | None:
+    """Rows with and without a value as two parts that cost as one: where all rows are counted, and rows with a value
+    for means and sums of one column whose units are clipped; None elsewhere.
+    """
+    centred = [m for m in alone if m.clip is not None and m.centre]
+    columns = {(m.arguments[0], m.where) for m in centred}
+    counts = {(m.measure.aggregate, m.arguments, m.where) for m in together}
+    if len(columns) != 1:
+        return None
+    ((x, where),) = columns
+    return st.count_parts(x, where) if x.nullable and counts == {(Aggregate.COUNT, (), where)} else None
+
+
+def _all_rows(counted: st.CountParts) -> Recipe:
+    """All rows: those with a value, and those without."""
+    sides = st.Sides(counted.present, counted.absent, Fraction(0), Fraction(1), whole=True)
+    return two_sided_sums.Count(sides)
+
+
+def _clipped(measure: LoweredMeasure, counted: st.CountParts | None) -> Recipe:
+    """Sums and means whose units are scaled down to a total, and what nobody can know."""
     if measure.clip is None:
         return Nothing(measure.unknown)
     x = measure.arguments[0]
     clipped = st.clipped_total(x, measure.where, measure.clip, measure.centre)
-    if measure.measure.aggregate is Aggregate.SUM:
-        return Plain(clipped.total, clipped.total.step.denominator == 1, is_count=False, sign=_sign(x))
-    mean = Mean(clipped.x, clipped.total, st.count(x, measure.where))
+    sums, step = measure.measure.aggregate is Aggregate.SUM, clipped.total.step
+    if sums and not measure.centre:
+        return Plain(clipped.total, step.denominator == 1, is_count=False, sign=_sign(x))
+    count = st.count(x, measure.where) if counted is None else counted.present
+    if sums:
+        return SumFrom(clipped.x, clipped.total, count, step.denominator == 1 and clipped.x.centre.denominator == 1)
+    mean = Mean(clipped.x, clipped.total, count)
     return mean if measure.span is None else _dated(measure, mean, measure.span)
 
 

@@ -288,7 +288,9 @@ class SumFrom(Recipe):
 
     @property
     def needs(self) -> dict[Statistic, float]:
-        """In proportion to what each adds to the squared error."""
+        """In proportion to what each adds to the squared error; a clip is of distances, and the count adds more."""
+        if self.centred.clip is not None:
+            return {self.centred: 1 / 4, self.count: 4.0}
         reach, centre = float(self.centred.bound * self.centred.step), abs(float(self.x.centre))
         scale = (reach + centre) ** 2 or 1.0
         return {self.centred: reach**2 / scale, self.count: centre**2 / scale}
@@ -334,8 +336,8 @@ class Mean(Recipe):
 
     @property
     def needs(self) -> dict[Statistic, float]:
-        """The count matters less: it multiplies the distance of the mean from the centre."""
-        return {self.centred: 1.0, self.count: 1 / 3}
+        """The count matters less: it multiplies the distance of the mean from the centre, which is small if chosen."""
+        return {self.centred: 1.0, self.count: 1 / 3 if self.centred.clip is None else 1 / 8}
 
     def value(self, noisy: Estimates) -> Floats:
         """The ratio, clamped."""

@@ -25,7 +25,7 @@ from discreet.query.lower.push_clamps import push_clamps
 from discreet.query.lower.relation_facts import ONE_ROW
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
 from discreet.query.plan.names import quoted
-from discreet.query.plan.nodes import Aggregate, Filter, Outcome, Relation
+from discreet.query.plan.nodes import Filter, Outcome, Relation
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number, Value
 from discreet.query.plan.work import (
@@ -47,6 +47,27 @@ PRIME = (1 << 31) - 1
 SELECTING = 1.0
 MOST_NAMED = 4096
 """More groups that were selected are not listed to an engine: it counts all, and the others are dropped here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """To what the contributions of one unit were scaled down.
+
+    >>> str(Clip("", "rows", 32.0)), str(Clip("s", "totals", 400.0))
+    ('units with more than 32 rows were scaled down to that', 'totals of s above 400 per unit were scaled down to that')
+    """
+
+    column: str
+    """The column of the answer; empty for rows, which all columns but sums count."""
+    of: str
+    """Rows, totals of the column's values, or distances of a mean's values from about their middle."""
+    limit: float
+
+    def __str__(self) -> str:
+        limit = significant(self.limit, 4)
+        if not self.column:
+            return f"units with more than {self.limit:,.0f} rows were scaled down to that"
+        return f"{self.of} of {self.column} above {limit} per unit were scaled down to that"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +102,26 @@ class Part:
         if self.counts_all:
             words = [f"each unit counts once{' in each of its groups' if self.keys else ''}; ± covers the noise"]
         elif self.chosen:
-            words = [*self._clipped, "± covers the noise only"]
+            words = [*map(str, self.clips), "± covers the noise only"]
         else:
             words = [in_words(self.caps, grouped=bool(self.keys))]
         nothing = [f"{m.measure.name} is NULL: {m.unknown}" for m in self.measures if m.unknown]
         return "; ".join((*nothing, *words, *self.notes, *([] if gone is None else [gone])))
 
     @property
-    def _clipped(self) -> list[str]:
-        """What was chosen, in words."""
+    def clips(self) -> tuple[Clip, ...]:
+        """How far one unit may reach, as it was chosen: in rows, and in the totals of each measure."""
+        if not self.chosen:
+            return ()
         statistics = [statistic for recipe in self.recipes for statistic in recipe.needs]
         by_rows = any(not isinstance(s, Units) and not (isinstance(s, Rows) and s.clip) for s in statistics)
-        words = [f"units with more than {rows(self.caps):,} rows were scaled down to that"] if by_rows else []
+        clips = [Clip("", "rows", float(rows(self.caps)))] if by_rows else []
         for measure in self.measures:
             kind = measure.arguments[0].kind if measure.arguments else None
             if measure.clip is not None and isinstance(kind, Number):
-                most, name = significant(float(measure.clip * kind.step), 4), measure.measure.name
-                mean = measure.measure.aggregate is Aggregate.AVG
-                what = f"distances of {name} from its middle that add up to" if mean else f"totals of {name} above"
-                words.append(f"{what} {'more than ' * mean}{most} per unit were scaled down to that")
-        return words
+                of = "distances from the centre" if measure.centre else "totals"
+                clips.append(Clip(measure.measure.name, of, float(measure.clip * kind.step)))
+        return tuple(clips)
 
     @property
     def names(self) -> tuple[str, ...]:

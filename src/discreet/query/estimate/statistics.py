@@ -140,6 +140,24 @@ def count(argument: Typed | None, where: Expression | None, *, once: bool = Fals
 
 
 @dataclass(frozen=True, slots=True)
+class CountParts:
+    """Rows in which an argument has a value, and those in which it has none: a row is in one of them."""
+
+    present: Rows
+    absent: Rows
+
+
+def count_parts(argument: Typed, where: Expression | None) -> CountParts:
+    """The two numbers of rows, for the price of one."""
+    null = Call("is_null", (argument.lowered,))
+    values = [_only(Call("case", (null, *labels)), where) for labels in ((ZERO, ONE), (ONE, ZERO))]
+    present, absent = (
+        Rows(value, 1, Fraction(1), (other,), one_sign=True) for value, other in (values, reversed(values))
+    )
+    return CountParts(present, absent)
+
+
+@dataclass(frozen=True, slots=True)
 class Centred:
     """An argument counted from the middle of its range: x = centre + cells · step, |cells| <= reach."""
 

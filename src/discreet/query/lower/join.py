@@ -18,9 +18,9 @@ from discreet.query.lower.relation_facts import (
     one_row_each,
     reads_numbered,
 )
-from discreet.query.plan.expressions import Column, Expression
+from discreet.query.plan.expressions import Call, Column, Expression
 from discreet.query.plan.nodes import How, Join, Project, Relation, UnionAll
-from discreet.query.plan.types import Kind, Number, Real
+from discreet.query.plan.types import Kind, Number, Real, Text
 from discreet.query.typing.declared_bounds import bounded
 from discreet.query.typing.infer import no_such
 from discreet.query.typing.key_domains import known
@@ -73,6 +73,8 @@ def join(
             "a join of two private tables that pairs different people",
             "join them on the unit, or on a foreign key that the owner declared",
         )
+    if both:
+        left, right = _unit_as_text(left, right.unit_kind), _unit_as_text(right, left.unit_kind)
     if both and type(left.unit_kind) is not type(right.unit_kind):
         refuse("the units of the two tables are of different kinds (numbers and text), so they name nobody in common")
     fields = dict(left.fields)
@@ -123,13 +125,27 @@ def _check_pair(a: str, left: Lowered, b: str, right: Lowered) -> None:
     if not (left.private and right.private):
         first, second = key_of_kind(first, second.kind), key_of_kind(second, first.kind)
     x, y = first.kind, second.kind
+    if first.is_unit and second.is_unit and {type(x), type(y)} == {Text, Number}:
+        return  # units are compared as text
     if isinstance(x, Real) or isinstance(y, Real):
         refuse(f"{a} and {b} cannot be joined on: floats are not exact")
     same = type(x) is type(y) and (not isinstance(x, Number) or not isinstance(y, Number) or x.step == y.step)
     if not same:
-        refuse(
-            f"{a} is {words(left.fields[a])} and {b} is {words(right.fields[b])} (or of another step): CAST one first"
-        )
+        both = left.private and right.private
+        hint = "store both as one type" if both else "CAST one first"
+        refuse(f"{a} is {words(left.fields[a])} and {b} is {words(right.fields[b])} (or of another step): {hint}")
+
+
+def _unit_as_text(side: Lowered, other: Kind | None) -> Lowered:
+    """A side whose units are integers, beside one whose units are text (as in CSV files): its units as text.
+
+    Different integers are different texts, so no two units become one.
+    """
+    if not (isinstance(other, Text) and isinstance(side.unit_kind, Number) and side.unit_kind.step == 1):
+        return side
+    unit = Call("integer_to_text", (Column(UNIT),))
+    relation = Project(side.relation, (*((name, Column(name)) for name in side.fields), (UNIT, unit)))
+    return replace(side, relation=relation, unit_kind=other)
 
 
 def _read_alike(
