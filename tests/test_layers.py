@@ -66,7 +66,7 @@ LAYERS = """
     privacy.numerics
     privacy
     randomness
-    progress picture unit_id
+    progress picture unit_id shown
     errors+exact
 """
 GROUPS = [(row, group) for row, line in enumerate(LAYERS.split("\n")) for group in line.split()]

@@ -69,9 +69,10 @@ def test_bounds_that_do_not_fit_name_the_table_and_the_column() -> None:
 )
 def test_an_amount_in_place_of_a_budget_gets_a_hint(amounts: Any, hint: str) -> None:
     """It was answered with "must be made by dp.table"."""
-    for tables in (None, {"visits": dp.table(VISITS, unit="patient_id")}):
+    tables: list[Any] = [{}, {"visits": dp.table(VISITS, unit="patient_id")}]
+    for some in tables:
         with pytest.raises(BadParameter, match=hint):
-            dp.Session(tables, **amounts)
+            dp.Session(**some, **amounts)
 
 
 def test_a_file_in_place_of_tables_and_a_number_in_place_of_a_budget_get_a_hint() -> None:

@@ -15,10 +15,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.answer import visible
 from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
 from discreet.exact import significant
+from discreet.shown import visible
 
 REFUSED = 1
 P = ParamSpec("P")

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet import errors
-from discreet.answer import visible
 from discreet.curator.amounts import read_amount, write_amount
 from discreet.errors import CuratorRefused, DiscreetError
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.shown import visible
 
 log = logging.getLogger("discreet.curator")
 _LONGEST = 10_000

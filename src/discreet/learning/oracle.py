@@ -148,7 +148,7 @@ class Oracle:
                 f"{self._noise.word} noise of {self._noise.parameter} {significant(parameter * unit, 4)} on the sum",
             ),
             accuracy=MeanAccuracy(
-                self._noise, parameter * unit, self._count_parameter, reach * half, self._count, width, unit
+                self._noise, parameter * unit, self._count_parameter, min(reach, 1.0) * half, self._count, width, unit
             ),
         )
 

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import CONFIDENCE, brief, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.shown import brief
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.fit import Measured
 from discreet.synthetic.model.sampled import ATOMS, fit_sampled

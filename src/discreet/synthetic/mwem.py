@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import Answer, brief
+from discreet.answer import Answer
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer
 from discreet.privacy.promises.events import Composed
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.shown import brief
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.dense import MOST, Dense
 from discreet.synthetic.predicate import Predicate, predicate

@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import brief
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number
 from discreet.learning.estimator import as_given, numbers
 from discreet.learning.sums import Integers
+from discreet.shown import brief
 
 FINE_BINS, COARSE_BINS = 32, 16
 _FINE_FROM = Fraction(1, 100)  # the squared mu from which finer bins pay; about epsilon 0.4 at delta 1e-5

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer import CONFIDENCE, confidence_level, how_many, visible
+from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number, significant
 from discreet.query.answer.export import as_array, write_rows
 from discreet.query.answer.plots import Bars, draw
 from discreet.query.answer.several import Explanation
+from discreet.shown import visible
 
 _SHOWN = 40
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
-from discreet.answer import CONFIDENCE, confidence_level, visible
+from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises.measures import ZCDP
@@ -23,6 +23,7 @@ from discreet.query.estimate.statistics import Statistic, Units
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.schema import MAX_ROWS
 from discreet.query.run import Quote, as_estimate
+from discreet.shown import visible
 
 TYPICAL = 1000
 """Rows in a group, where an error depends on them and nobody says otherwise."""

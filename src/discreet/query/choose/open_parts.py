@@ -14,12 +14,13 @@ from typing import TypeVar
 from discreet.query.estimate.prepare import Part, Prepared
 from discreet.query.estimate.statistics import FINEST, ONE, ZERO
 from discreet.query.functions.typed_values import Typed
-from discreet.query.lower.lower import FARTHEST, LoweredMeasure
+from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import MAX_ROWS, Caps
 from discreet.query.plan.types import Number, Value
 from discreet.query.plan.work import Total
+from discreet.query.typing.untyped import FARTHEST
 
 _T = TypeVar("_T")
 

@@ -46,7 +46,7 @@ from discreet.query.typing.declared_bounds import bounded, notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import meet
 from discreet.query.typing.released import Sort, check_outcome, sort_of_kind
-from discreet.query.typing.untyped import as_number
+from discreet.query.typing.untyped import as_cells, as_number
 
 __all__ = ["UNIT", "Catalog", "Lowered", "LoweredKey", "LoweredMeasure", "LoweredQuestion", "lower_question",
            "lower_relation"]  # fmt: skip
@@ -265,10 +265,6 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
     return LoweredMeasure(measure, numbers, where, open=any(isinstance(x.kind, Real) or is_wide(x) for x in arguments))
 
 
-FINE, FARTHEST = -20, 1 << 60
-"""Floats that nobody bounded are read from 2^-20 up to 2^40 in size."""
-
-
 def _as_cells(x: Typed, what: str) -> Typed:
     """A number in whole steps; truth counts as 0 and 1. Where nobody said bounds, it reaches as far as cells can."""
     if isinstance(x.kind, Boolean):
@@ -277,10 +273,7 @@ def _as_cells(x: Typed, what: str) -> Typed:
         moment = isinstance(x.kind, (Date, Timestamp))
         hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else _NO_NUMBER
         raise Unsupported(f"{what} of {words(x)}", hint)
-    if isinstance(x.kind, Real):
-        lowered = Call("read_real", (x.lowered, Literal(FINE), Literal(-FARTHEST), Literal(FARTHEST)))
-        return Typed(Number(Fraction(2) ** FINE, -FARTHEST, FARTHEST), nullable=True, lowered=lowered)
-    return x
+    return as_cells(x)
 
 
 def _names(asked: Expression) -> str:

@@ -19,12 +19,12 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from discreet.answer import brief
 from discreet.errors import BadParameter
 from discreet.exact import Number as ExactNumber
 from discreet.exact import integer, number
 from discreet.query.plan.evaluate import is_plain_text, text_to_moment
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
+from discreet.shown import brief
 
 AUTO = "auto"
 UNDECLARED: str | None = AUTO

@@ -14,7 +14,7 @@ from discreet.query.functions.typed_values import Typed
 from discreet.query.plan.evaluate import DIGITS
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.schema import UNTYPED_DIGITS, Stored, StoredKind
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Timestamp
+from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Timestamp
 
 _TRUE, _FALSE = ("true", "t", "yes", "1"), ("false", "f", "no", "0")
 _ORDERED = frozenset({"lt", "le", "gt", "ge", "least", "greatest"})
@@ -101,10 +101,37 @@ def key_of_kind(x: Typed, kind: Kind) -> Typed:
             return x
 
 
+FINE, FARTHEST = -20, 1 << 60
+"""Floats of nobody's declaration are read on steps of 2^-20, up to 2^40 in size."""
+
+
+def as_cells(x: Typed) -> Typed:
+    """A float of nobody's declaration as a number without bounds, on a public grid; all else as it is."""
+    if not isinstance(x.kind, Real):
+        return x
+    lowered = Call("read_real", (x.lowered, Literal(FINE), Literal(-FARTHEST), Literal(FARTHEST)))
+    return Typed(Number(Fraction(2) ** FINE, -LARGEST, LARGEST), nullable=True, lowered=lowered)
+
+
 _READINGS = (as_number, as_moment, as_truth)
 
 
 def as_used(name: str, parts: Sequence[Typed], apply: Callable[[str, Sequence[Typed]], Typed]) -> Typed:
+    """What a function makes of the parts. Floats without bounds are read on a public grid, where the function needs
+    numbers; what a function does to floats as they are (CLAMP, COUNT, IS NULL) stays as fine as they are stored.
+    """
+    try:
+        return _with_readings(name, parts, apply)
+    except BadQuestion as refused:
+        if not any(isinstance(part.kind, Real) for part in parts):
+            raise
+        try:
+            return _with_readings(name, [as_cells(part) for part in parts], apply)
+        except BadQuestion:
+            raise refused from None
+
+
+def _with_readings(name: str, parts: Sequence[Typed], apply: Callable[[str, Sequence[Typed]], Typed]) -> Typed:
     """What a function makes of the parts: untyped ones are text if that is allowed, or numbers, times or truth.
 
     Text has no order that anybody means where all parts are untyped: those are compared as numbers.

@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, overload
 
-from discreet.answer import brief
 from discreet.errors import BadParameter
+from discreet.shown import brief
 from discreet.stable.core import domains
 from discreet.stable.core.domains import Domain, Groups, Rows
 from discreet.stable.core.metrics import ADD_REMOVE, NORMS, NUMBER, How, Metric, RowMetric, steps

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from discreet.answer import brief
+from discreet.shown import brief
 from discreet.stable.core.domains import Domain, Groups
 from discreet.stable.core.keys import check_keys
 from discreet.stable.core.metrics import Relation, RowMetric, as_metric, steps
