@@ -154,7 +154,7 @@ def test_every_path_in_contributing_exists() -> None:
 
 
 def test_a_question_goes_the_way_that_contributing_says(tmp_path: Path) -> None:
-    """Every file of the list is passed through, by one of three questions: a join, verbs, keys that nobody listed."""
+    """Every file of the list is passed through, by one of four questions: a join, verbs, keys, nothing declared."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
     walk = text[text.index("## The way of one question") : text.index("A question over HTTP")]
     many = range(40)
@@ -163,6 +163,7 @@ def test_a_question_goes_the_way_that_contributing_says(tmp_path: Path) -> None:
     tables: dict[str, Any] = {
         "t": dp.table(rows, unit="person", columns=columns, max_rows=2),
         "names": dp.table({"person": list(range(20)), "age": [30] * 20}, unit="person", max_rows=1),
+        "bare": dp.table(rows, unit="person", max_rows="auto"),
     }
     kept = dp.Session(**tables, budget=dp.Pure(9), ledger=tmp_path / "budget.db")
     session = dp.Session(**tables, budget=dp.Approx(9, "1e-6"))
@@ -178,6 +179,7 @@ def test_a_question_goes_the_way_that_contributing_says(tmp_path: Path) -> None:
         str(kept.sql(join).release(epsilon=1))
         kept["t"].per_unit("person").agg(most=dp.max("x")).agg(mean=dp.mean("most")).release(epsilon=1)
         session.sql("SELECT kind, COUNT(*) AS n FROM t GROUP BY kind ORDER BY n").release(epsilon=1)
+        session.sql("SELECT COUNT(*) AS n, AVG(x) AS m FROM bare").release(epsilon=1)
     finally:
         sys.setprofile(None)
     named = re.findall(r"`([\w/]+\.py)`", walk)

@@ -90,7 +90,9 @@ TEXT = {
     "docs/reference/curator.md": {
         "import discreet": "tests/curator/http/test_app_docs.py::test_the_lines_of_python_run",
         "from discreet": "tests/curator/http/test_app_docs.py::test_the_drivers_are_answered",
-        "$ discreet preview": ("tests/curator/service/test_profiles_first.py::test_a_preview_says_what_will_be_bought"),
+        "$ discreet preview": (
+            "tests/curator/service/test_service_one_charge.py::test_the_first_question_is_one_charge_and_is_answered"
+        ),
     },
 }
 

@@ -22,7 +22,13 @@ HOW_TO: list[Entry] = [
     "how-to/README.md",
     (
         "Plan",
-        ["how-to/choose-epsilon.md", "how-to/choose-caps.md", "how-to/plan-a-budget.md", "how-to/publish-a-table.md"],
+        [
+            "how-to/choose-epsilon.md",
+            "how-to/accuracy.md",
+            "how-to/choose-caps.md",
+            "how-to/plan-a-budget.md",
+            "how-to/publish-a-table.md",
+        ],
     ),
     (
         "Ask",
