@@ -98,7 +98,9 @@ class BadQuestion(DiscreetError, ValueError):
 
 
 class NoProfile(BadQuestion):
-    """Caps or bounds are to be chosen from a profile of the table, and what was bought does not say enough."""
+    """Synthetic rows, streams of counts and trees choose open contribution bounds and value bounds from a profile of
+    the table, and there is none, or it does not say enough.
+    """
 
 
 class Unsupported(BadQuestion):

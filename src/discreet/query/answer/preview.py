@@ -70,7 +70,7 @@ class Preview:
     counted: str = ""
     """What counts of one unit."""
     notes: tuple[str, ...] = ()
-    """What was chosen from a profile, and why."""
+    """What else there is to know before it is paid."""
     shares: tuple[tuple[str, float], ...] = ()
     """Where the price goes: each released statistic and its share, where there are several."""
     rows_said: bool = True

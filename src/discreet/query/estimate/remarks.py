@@ -99,7 +99,7 @@ def _with_empty_groups(outcome: Outcome, part: Part) -> str | None:
 
 def _limited_to_empty_groups(outcome: Outcome, part: Part) -> str | None:
     """LIMIT over listed groups in the order of their keys: those that nobody is in take places."""
-    many = part.group_count
+    many = part.group_count if part.named is None else None
     if outcome.limit is None or outcome.is_nested or outcome.having is not None or not part.keys or many is None:
         return None
     if many <= outcome.limit or any(columns(order.expression) & {*part.names} for order in outcome.order):

@@ -72,7 +72,6 @@ def joint_caps(*caps: Caps | None) -> Caps | None:
         max_groups=largest([c.max_groups for c in found]),
         max_rows_per_group=largest([c.max_rows_per_group for c in found]),
         auto=auto,
-        correct=all(c.correct for c in found),
     )
 
 

@@ -83,7 +83,7 @@ class Declared:
     unknown: bool = False
     nullable: bool = True
     auto: bool = False
-    """Whether bounds are to be chosen from a profile that is paid for."""
+    """Whether each query chooses its bounds, in its own charge: the same as saying nothing of the column."""
 
     __repr__ = brief
 
@@ -91,7 +91,7 @@ class Declared:
 def bounds(low: ExactNumber | date, high: ExactNumber | date | None = None, *, nullable: bool = True) -> Declared:
     """A column of numbers, dates or times between two public bounds; what lies beyond is aggregated as the nearest one.
 
-    A day as the upper bound of times means all of that day. ``bounds("auto")``: chosen from a profile of the table.
+    A day as the upper bound of times means all of that day. ``bounds("auto")``: each query chooses them.
     ``nullable=False`` says that every row has a value: a NULL is then read as the value between the bounds that is
     nearest to 0 (the first day or time), in every aggregate.
 
@@ -207,9 +207,7 @@ class Caps:
     max_groups: int | None = None
     max_rows_per_group: int | None = None
     auto: bool = False
-    """Whether they are to be chosen, for each question, from a profile that is paid for."""
-    correct: bool = True
-    """With ``auto``: whether groups may be made to agree with a total that is released once with a large cap."""
+    """Whether each query chooses them, in its own charge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +232,6 @@ def table(
     max_rows: int | str | None = None,
     max_groups: int | None = None,
     max_rows_per_group: int | None = None,
-    correct: bool = True,
     public: bool = False,
 ) -> Table:
     """A table for a session: a file, folder or glob of Parquet or CSV, an Arrow table, a DataFrame, a database table.
@@ -243,8 +240,7 @@ def table(
     stands in another table, write the foreign key: ``unit="order_id -> orders.id"``.
     ``max_rows`` is how many rows of one unit count in one question (the rows of a unit with more are weighted down),
     ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each. Without ``max_rows``, or with
-    ``max_rows="auto"``, caps are chosen for each question, from a private profile that a tenth of its price buys;
-    ``correct=False`` then leaves groups as they were counted, and does not make them agree with a total.
+    ``max_rows="auto"``, each query chooses its own contribution bound, for a part of its own cost.
     ``unit=dp.each_row`` says that each row is a person of its own, who is in no other row and no other table.
     ``public=True`` is for tables that hold nothing private: they need no unit.
     """
@@ -276,7 +272,6 @@ def table(
         max_groups=None if max_groups is None else read_cap(max_groups, "max_groups"),
         max_rows_per_group=None if max_rows_per_group is None else read_cap(max_rows_per_group, "max_rows_per_group"),
         auto=auto,
-        correct=correct,
     )
     return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=caps)
 
