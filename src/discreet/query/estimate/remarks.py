@@ -86,7 +86,7 @@ def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[str, ..
 
 def _with_empty_groups(outcome: Outcome, part: Part) -> str | None:
     """Aggregates of all listed groups: an average, a least value or a number of them has those that nobody is in."""
-    if outcome.regroup is None or not part.keys or part.group_count is None:
+    if outcome.regroup is None or not part.keys or part.group_count is None or part.named is not None:
         return None
     if outcome.having is not None or any(below.having is not None for below in outcomes_below(outcome)):
         return None
