@@ -187,7 +187,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
         (Query, RemoteQuery, {"order", "within", "ledger_text", "check_keys", "check_whole"}),
         (Workload, RemoteWorkload, {"order", "ledger_text"}),
         (Plan, RemotePlan, {"order", "session"}),
-        (TableAnswer, RemoteAnswer, {"beside", "outcome", "released"}),
+        (TableAnswer, RemoteAnswer, {"beside", "outcome", "released", "given"}),
         (Preview, RemotePreview, set()),
     )
     for here, remote, owners in pairs:

@@ -311,7 +311,7 @@ def test_the_page_works_as_it_is_written(fresh_database: str) -> None:
 
 def test_the_extra_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(MissingExtra, match=r"\.\[postgres\]"):
+    with pytest.raises(MissingExtra, match=r"psycopg"):
         postgres("")
 
 

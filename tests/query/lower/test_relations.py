@@ -62,7 +62,7 @@ def test_what_is_too_large_is_refused_at_once() -> None:
         (Filter(VISITS, col("cost")), "true or false"),
         (Filter(VISITS, Literal(None)), "true or false"),
         (Filter(VISITS, call("gt", col("kost"), 1)), "did you mean cost"),
-        (Filter(VISITS, call("gt", col("raw"), 1)), "CLAMP(raw, low, high)"),
+        (Filter(VISITS, call("gt", call("mul", col("raw"), col("raw")), 1)), "CLAMP(raw, low, high)"),
         (Project(VISITS, (("x", col("cost")), ("x", col("day")))), "two columns x"),
         (Project(VISITS, (("__Unit", col("cost")),)), "kept for the unit"),
         (Project(VISITS, (("x", Literal(None)),)), "always NULL"),

@@ -35,9 +35,9 @@ def test_every_word_of_the_dialect_is_a_name_a_text_and_an_alias() -> None:
 def test_a_hint_can_be_pasted(column: str) -> None:
     session = dp.Session(t=dp.table({"id": [1], column: [1.5]}, unit="id"), budget=dp.Pure(1))
     with pytest.raises(BadQuestion, match="CLAMP") as caught:
-        session.sql(f"SELECT SUM({quoted(column)} * 2) AS s FROM t")
+        session.sql(f"SELECT SUM({quoted(column)} * {quoted(column)}) AS s FROM t")
     hint = str(caught.value).split("or write ")[1].replace("low, high", "0, 10")
-    assert session.sql(f"SELECT SUM({hint} * 2) AS s FROM t").preview(epsilon=1).columns
+    assert session.sql(f"SELECT SUM({hint} * {hint}) AS s FROM t").preview(epsilon=1).columns
     with pytest.raises(BadQuestion, match="did you mean") as caught:
         session.sql(f"SELECT COUNT({quoted(column + 'x')}) AS s FROM t")
     name = str(caught.value).split("did you mean ")[1].removesuffix("?")
@@ -47,7 +47,7 @@ def test_a_hint_can_be_pasted(column: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'SELECT SUM("pay day" * 2) AS s FROM "my table"',
+        'SELECT SUM("pay day" * "pay day") AS s FROM "my table"',
         'SELECT "pay day", COUNT(*) AS n FROM "my table" GROUP BY "pay day"',
         'SELECT "the id", COUNT(*) AS n FROM "my table" GROUP BY "the id"',
         'SELECT AVG(n) AS a FROM (SELECT "the id", "pay day", COUNT(*) AS n FROM "my table" GROUP BY 1, 2)',

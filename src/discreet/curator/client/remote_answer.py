@@ -17,6 +17,7 @@ from discreet.errors import BadParameter, Unsupported
 from discreet.exact import Number, number
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.preview import ColumnPreview, Preview
+from discreet.query.estimate.prepare import Clip
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,6 +101,11 @@ class RemoteAnswer(Answered):
     def counted(self) -> str:
         """What counts of one unit; empty for answers that an older version stored."""
         return str(self.reply["answer"].get("counted", ""))
+
+    @property
+    def clipped(self) -> tuple[Clip, ...]:
+        """To what contributions of one unit were scaled down, where the query chose that."""
+        return tuple(Clip(**clip) for clip in self.reply["answer"].get("clipped", ()))
 
     @property
     def notes(self) -> tuple[str, ...]:

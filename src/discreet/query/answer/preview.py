@@ -189,8 +189,12 @@ def _open_names(asked: Quote, part: Part) -> frozenset[str]:
     if asked.choosing is None:
         return frozenset()
     opened = [one for one in asked.choosing.parts if (one.part.whole, one.part.keys) == (part.whole, part.keys)]
-    places = ((one.part.measures, (*one.clipped, *one.values)) for one in opened)
-    return frozenset(measures[place].measure.name for measures, some in places for place in some)
+    return frozenset(
+        measure.measure.name
+        for one in opened
+        for place, measure in enumerate(one.part.measures)
+        if measure.open or place in one.clipped
+    )
 
 
 def _open_words(choosing: Choosing) -> str:
