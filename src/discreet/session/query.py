@@ -306,8 +306,11 @@ class StagedQuery(ReleasesFirst, Query):
         self.session.check_parts_fit(parts, (planned, price))
         answer, answers, words = self._released(price, lambda query, part, _: query.release(part))
         story = tuple(line for one in answers for line in one.story)
-        found: TableAnswer = replace(answer, notes=(*words, *answer.notes), story=(*story, *words, *answer.story))
-        return found
+        cost = " + ".join(one.cost for one in (*answers, answer))
+        whole: TableAnswer = replace(
+            answer, cost=cost, notes=(*words, *answer.notes), story=(*story, *words, *answer.story)
+        )
+        return whole
 
     def explain(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None

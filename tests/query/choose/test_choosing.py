@@ -193,3 +193,18 @@ def test_an_answer_says_to_what_people_were_scaled_down() -> None:
     declared = dp.table(TABLE, unit="id", max_rows=3, columns={"x": dp.bounds(0, 100)})
     own = dp.Session(t=declared, budget=dp.Pure(9))
     assert own.sql("SELECT SUM(x) AS s FROM t").release(epsilon=1).clipped == ()
+
+
+def test_distinct_values_are_counted_by_one_of_each_person_where_that_is_enough() -> None:
+    """Three groups that everybody may have; and ids that one person each has, of which most would be lost by one. At
+    epsilon 8 a wrong choice is a draw beyond 20 deviations.
+    """
+    table = pa.table({"id": PEOPLE, "g": GROUPS, "o": np.arange(len(PEOPLE))})
+    own = session(table)
+    few = own.sql("SELECT COUNT(DISTINCT g) AS d FROM t").release(epsilon=8)
+    assert abs(few["d"][0] - 3) <= 6
+    assert (few.errors()["d"][0] or 9) <= 2
+    assert [(clip.of, clip.limit) for clip in few.clipped] == [("distinct values", 1)]
+    many = own.sql("SELECT COUNT(DISTINCT o) AS d FROM t").release(epsilon=8)
+    assert many["d"][0] == pytest.approx(len(PEOPLE), rel=0.05)
+    assert many.clipped[0].limit > 1

@@ -16,6 +16,7 @@ from typing import Any
 
 from discreet.errors import ReceiptRefused
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Approx
@@ -42,10 +43,10 @@ from discreet.query.estimate.statistics import Rows, Statistic, Units
 from discreet.query.lower.bounding import Noise, rows
 from discreet.query.lower.lower import UNIT, LoweredMeasure
 from discreet.query.lower.prune import prune
-from discreet.query.plan.expressions import columns
+from discreet.query.plan.expressions import Call, Literal, columns
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import MAX_ROWS
-from discreet.query.plan.work import AnyWork, Exact, Total, UnitClasses, WorkKey
+from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Total, UnitClasses, WorkKey
 from discreet.randomness import Bits
 
 MOST_ROWS = 1 << 16
@@ -106,6 +107,7 @@ class Kept:
     selected: dict[int, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
     histograms: dict[object, Histogram] = field(default_factory=dict)
     reach: dict[int, int] = field(default_factory=dict)
+    climbed: dict[int, list[tuple[LoweredMeasure | None, int | None]]] = field(default_factory=dict)
     chosen: dict[int, Chosen] = field(default_factory=dict)
     begun: bool = False
     answered: bool = False
@@ -185,15 +187,18 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
     bounds, centres, unknown = _bounds(plan, place, draw, kept)
     max_rows = MAX_ROWS if caps.auto else caps.max_rows
     clips: dict[LoweredMeasure, int] = {}
-    if opened.clips:
+    if opened.clips and place not in kept.climbed:
         exact = compute([_classes(opened, opened.totals(centres))])[0]
-        for measure, clip in _climbed(plan, place, exact, groups, bits):
-            if measure is None:
-                max_rows = max_rows if clip is None else min(clip, MOST_ROWS)
-            elif clip is None:
-                unknown[measure] = TOO_FEW
-            else:
-                clips[measure] = clip
+        kept.climbed[place] = list(_climbed(plan, place, exact, groups, bits))
+    for measure, clip in kept.climbed.get(place, ()):
+        if measure is None:
+            max_rows = max_rows if clip is None else min(clip, MOST_ROWS)
+        elif clip is None:
+            unknown[measure] = TOO_FEW
+        else:
+            clips[measure] = clip
+    if opened.distinct:
+        clips |= _values_kept(plan, place, max_rows or MAX_ROWS, compute, bits)
     caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
     chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place))
     return chosen.with_sums(opened.part.measures)
@@ -215,6 +220,34 @@ def _climbed(
         _, longer = longer_units(exact, at, len(EDGES))
         step = climb.clip(longer, bits)
         yield measure, EDGES[step] if units >= climb.enough else None
+
+
+def _values_kept(plan: Choosing, place: int, most: int, compute: Compute, bits: Bits) -> dict[LoweredMeasure, int]:
+    """How many distinct values of a unit count, for each measure: one, unless ``most`` surely gives many more.
+
+    One value of each unit is enough where each value has many units, and needs ``most`` times less noise.
+    """
+    opened = plan.parts[place]
+    epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].distinct)) / len(opened.distinct)
+    works = [_distinct_values(opened, measure, cap, bits) for measure in opened.distinct for cap in (1, most)]
+    exact = iter(compute(works))
+    kept = {}
+    for measure in opened.distinct:
+        few, many = (sum(int(number) for number in next(exact).numbers[0]) for _ in (1, most))
+        noise = Laplace(scale=(most + 1) / epsilon, moves=most + 1)
+        drawn = noise.noise(None, bits)
+        assert isinstance(drawn, int)  # noqa: S101
+        kept[measure] = most if many - few + drawn > 2 * noise.scale else 1
+    return kept
+
+
+def _distinct_values(opened: OpenPart, measure: LoweredMeasure, cap: int, bits: Bits) -> DistinctWork:
+    part, x = opened.part, measure.arguments[0]
+    value = x.lowered if measure.where is None else Call("case", (measure.where, x.lowered, Literal(None)))
+    keys = tuple(WorkKey(key.name, key.typed.lowered, key.typed.keys) for key in part.keys)
+    source = prune(part.whole, frozenset({UNIT}).union(columns(value), *(columns(key.expression) for key in keys)))
+    salt = f"{bits.below(1 << 128):032x}"
+    return DistinctWork(source=source, unit=UNIT, keys=keys, value=value, cap=cap, salt=salt)
 
 
 def _noise_of_clip(opened: OpenPart, noised: Mapping[Statistic, Noised], measure: LoweredMeasure | None) -> float:

@@ -40,6 +40,12 @@ class OpenPart:
     """The measures whose values are clamped to bounds."""
 
     @property
+    def distinct(self) -> tuple[LoweredMeasure, ...]:
+        """The numbers of distinct values, of which a unit keeps one or as many as it has rows that count."""
+        kinds = ((m, m.measure.aggregate is Aggregate.COUNT_DISTINCT) for m in self.part.measures)
+        return tuple(m for m, counts in kinds if counts and self.rows and not m.arguments[0].is_unit)
+
+    @property
     def clips(self) -> int:
         """How many clips are chosen, one ascent each: of rows, then of measures."""
         return self.rows + len(self.clipped)
@@ -176,7 +182,7 @@ def usual(opened: OpenPart) -> Chosen:
     measures = opened.part.measures
     return Chosen(
         caps=replace(caps, max_rows=rows, auto=False),
-        clips={measures[i]: FINEST for i in opened.clipped},
+        clips={measures[i]: FINEST for i in opened.clipped} | dict.fromkeys(opened.distinct, MAX_ROWS),
         centres={m: 1 for m in measures if m.open and m.measure.aggregate is Aggregate.AVG},
         bounds={measures[i]: tuple(_unit_bounds(x) for x in measures[i].arguments) for i in opened.values},
         unknown={},

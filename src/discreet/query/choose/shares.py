@@ -27,6 +27,8 @@ SIZES = 0.04
 """What the sizes of groups cost."""
 VALUES, VALUES_OF_MEANS = 0.12, 0.05
 """What bounds of values cost, where some are open; where all are of means, about their middle is enough."""
+DISTINCT = 0.1
+"""What it costs to see whether one value of each unit is enough to count all distinct ones."""
 SELECTING, REACH = 0.2, 0.04
 """What selecting keys costs, and finding out how many keys a unit has."""
 GUESSED_GROUPS = 64
@@ -43,11 +45,12 @@ class Shares:
     sizes: Fraction
     values: Fraction
     clips: Fraction
+    distinct: Fraction
 
     @property
     def together(self) -> Fraction:
         """All that is spent before the answer."""
-        return self.reach + self.selecting + self.sizes + self.values + self.clips
+        return self.reach + self.selecting + self.sizes + self.values + self.clips + self.distinct
 
 
 def shares(parts: Sequence[OpenPart], all_parts: int) -> tuple[Shares, ...]:
@@ -63,6 +66,7 @@ def shares(parts: Sequence[OpenPart], all_parts: int) -> tuple[Shares, ...]:
             share(SIZES if looks_at_sizes(one) else 0.0),
             share(_value_share(one)),
             share(clip_share(one) if one.clips else 0.0),
+            share(DISTINCT if one.distinct else 0.0),
         )
         for one in parts
     )

@@ -94,6 +94,8 @@ def _clipped(measure: LoweredMeasure, counted: st.CountParts | None) -> Recipe:
     """Sums and means whose units are scaled down to a total, and what nobody can know."""
     if measure.clip is None:
         return Nothing(measure.unknown)
+    if measure.measure.aggregate is Aggregate.COUNT_DISTINCT:
+        return Plain(_distinct(measure, measure.clip), True)
     x = measure.arguments[0]
     clipped = st.clipped_total(x, measure.where, measure.clip, measure.centre)
     sums, step = measure.measure.aggregate is Aggregate.SUM, clipped.total.step
@@ -224,9 +226,7 @@ def _recipe(measure: LoweredMeasure, once: bool) -> Recipe:
         case Aggregate.COUNT_UNITS:
             return Plain(st.Units(), True)
         case Aggregate.COUNT_DISTINCT:
-            value = arguments[0].lowered
-            value = value if where is None else _null_unless(where, value)
-            return Plain(st.Distinct(value, arguments[0].is_unit), True)
+            return Plain(_distinct(measure), True)
         case Aggregate.SUM:
             statistic = st.total(arguments[0], where, "SUM")
             return Plain(statistic, statistic.step.denominator == 1, is_count=False, sign=_sign(arguments[0]))
@@ -247,6 +247,12 @@ def _recipe(measure: LoweredMeasure, once: bool) -> Recipe:
         case Aggregate.MIN | Aggregate.MAX:
             low = aggregate is Aggregate.MIN
             return Quantile(st.bins(arguments[0], where, aggregate.name), Fraction(0 if low else 1), -1 if low else 1)
+
+
+def _distinct(measure: LoweredMeasure, most: int | None = None) -> st.Distinct:
+    x = measure.arguments[0]
+    value = x.lowered if measure.where is None else _null_unless(measure.where, x.lowered)
+    return st.Distinct(value, x.is_unit, most)
 
 
 def _pair(measure: LoweredMeasure, once: bool) -> Moment:

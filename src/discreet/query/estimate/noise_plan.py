@@ -374,7 +374,7 @@ def noised(
     """The statistic with the noise that this budget buys; how far one unit moves it is worked out here."""
     caps, grouped = need.caps, need.grouped
     if isinstance(statistic, Distinct):
-        most = values_kept(caps, own=statistic.own, grouped=grouped)
+        most = statistic.most or values_kept(caps, own=statistic.own, grouped=grouped)
         reach, l1, l2_squared = None, most, most * most
     elif isinstance(statistic, Rows) and statistic.clip is not None:
         reach = total_reach(statistic.clip)

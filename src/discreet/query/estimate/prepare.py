@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
+from discreet.answer import how_many
 from discreet.errors import BadQuestion
 from discreet.exact import significant
 from discreet.query.estimate.choose_estimators import recipes
@@ -25,7 +26,7 @@ from discreet.query.lower.push_clamps import push_clamps
 from discreet.query.lower.relation_facts import ONE_ROW
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
 from discreet.query.plan.names import quoted
-from discreet.query.plan.nodes import Filter, Outcome, Relation
+from discreet.query.plan.nodes import Aggregate, Filter, Outcome, Relation
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number, Value
 from discreet.query.plan.work import (
@@ -60,11 +61,13 @@ class Clip:
     column: str
     """The column of the answer, or several; empty for rows, which all columns but sums count."""
     of: str
-    """Rows, totals of the column's values, or distances of a mean's values from about their middle."""
+    """Rows, totals of the column's values, distances of a mean's values from about their middle, distinct values."""
     limit: float
 
     def __str__(self) -> str:
         limit = significant(self.limit, 4)
+        if self.of == "distinct values":
+            return f"at most {how_many(int(self.limit), 'distinct values')} of each unit count in {self.column}"
         if not self.column:
             return f"units with more than {self.limit:,.0f} rows were scaled down to that"
         return f"{self.of} of {self.column} above {limit} per unit were scaled down to that"
@@ -114,12 +117,14 @@ class Part:
         if not self.chosen:
             return ()
         statistics = [statistic for recipe in self.recipes for statistic in recipe.needs]
-        by_rows = any(not isinstance(s, Units) and not (isinstance(s, Rows) and s.clip) for s in statistics)
+        by_rows = any(isinstance(s, Bins | QuantileCells) or (isinstance(s, Rows) and not s.clip) for s in statistics)
         clips = [Clip("", "rows", float(rows(self.caps)))] if by_rows else []
         named: dict[tuple[str, float], list[str]] = {}
         for measure in self.measures:
             kind = measure.arguments[0].kind if measure.arguments else None
-            if measure.clip is not None and isinstance(kind, Number):
+            if measure.clip is not None and measure.measure.aggregate is Aggregate.COUNT_DISTINCT:
+                named.setdefault(("distinct values", float(measure.clip)), []).append(measure.measure.name)
+            elif measure.clip is not None and isinstance(kind, Number):
                 of = "distances from the centre" if measure.centre else "totals"
                 named.setdefault((of, float(measure.clip * kind.step)), []).append(measure.measure.name)
         clips += [Clip(", ".join(names), of, limit) for (of, limit), names in named.items()]
@@ -367,8 +372,8 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
                 # Of many fine bins one is as good as another: picking one is half the work of spreading over all.
                 pick = _line(salt) if one.weights.per_group == 1 and keys and not whole else None
                 alone.append(Job(work((RowSum(Literal(1)),), one.weights, split, pick), (statistic,)))
-            case Distinct(value=value, own=own):
-                cap = values_kept(part.need.caps, own=own, grouped=bool(part.keys))
+            case Distinct(value=value, own=own, most=most_pairs):
+                cap = most_pairs or values_kept(part.need.caps, own=own, grouped=bool(part.keys))
                 distinct = DistinctWork(source=source, unit=UNIT, keys=keys, value=moved(value), cap=cap, salt=salt)
                 alone.append(Job(distinct, (statistic,)))
     sums = [

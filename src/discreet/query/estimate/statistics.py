@@ -64,6 +64,8 @@ class Distinct:
     value: Expression
     own: bool = False
     """Whether the value is the unit's own id or NULL: then a unit has at most one in each group."""
+    most: int | None = None
+    """How many pairs of group and value a unit keeps, where that was chosen; else as many as the caps say."""
 
 
 @dataclass(frozen=True, slots=True)
