@@ -203,7 +203,9 @@ def test_distinct_values_are_counted_by_one_of_each_person_where_that_is_enough(
     own = session(table)
     few = own.sql("SELECT COUNT(DISTINCT g) AS d FROM t").release(epsilon=8)
     assert abs(few["d"][0] - 3) <= 6
-    assert (few.errors()["d"][0] or 9) <= 2
+    (bar,) = few.errors()["d"]
+    assert bar is not None
+    assert bar <= 2
     assert [(clip.of, clip.limit) for clip in few.clipped] == [("distinct values", 1)]
     many = own.sql("SELECT COUNT(DISTINCT o) AS d FROM t").release(epsilon=8)
     assert many["d"][0] == pytest.approx(len(PEOPLE), rel=0.05)
