@@ -44,12 +44,12 @@ def test_the_best_plan_comes_first_and_depends_on_the_workload() -> None:
     assert first.index("least squares") < first.index("hierarchical") < first.index("marginals")
     assert plans(DOMAIN, [("a",)])[0].name == "marginals"
     many = [marginal("a", "b"), marginal("a"), marginal("b"), *(count(f"a = {i} AND b = 1") for i in range(4))]
-    assert plans(DOMAIN.only(["a", "b"]), many)[0].name == "identity"
+    assert [plan.name for plan in plans(DOMAIN.only(["a", "b"]), many)][:2] == ["residuals", "identity"]
     errors = [plan.error for plan in plans(DOMAIN, many)]
     assert errors == sorted(errors)
 
 
-@pytest.mark.parametrize("plan", ["marginals", "identity", "least squares", "hierarchical"])
+@pytest.mark.parametrize("plan", ["marginals", "identity", "least squares", "hierarchical", "residuals"])
 def test_every_plan_spends_no_more_than_the_budget_and_errs_as_predicted(plan: str) -> None:
     asked = [("a", "b"), ("a",), prefixes("c"), ("b",)]
     truth = np.concatenate(exact(asked))
