@@ -40,6 +40,7 @@ def test_known_optima(columns: int, values: int, ways: int, error: float) -> Non
     assert sqrt(found / asked.answers) == pytest.approx(error, rel=0.001)
 
 
+@pytest.mark.slow
 def test_no_other_measurement_of_a_small_table_is_better() -> None:
     """Against a numerical search over all Gaussian mechanisms, AᵀA = X, of a table of six cells."""
     d = domain(2, 3)
@@ -103,6 +104,7 @@ def test_answers_are_exact_without_noise_and_agree_with_it() -> None:
     assert noisy.rows(100).num_rows == 100
 
 
+@pytest.mark.slow
 def test_errors_are_as_predicted_and_bars_cover() -> None:
     """500 runs of 48 numbers. A mean of 500 squares is off by 40 % with probability below 1e-8; of 500 bars of 95 %
     25 ± 4.9 miss: above 62 or below 2 with probability below 1e-8.
@@ -128,6 +130,7 @@ def test_errors_are_as_predicted_and_bars_cover() -> None:
     assert sqrt((predicted**2 * weights).sum() / weights.sum()) == pytest.approx(expected, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_predicted_error_decides_between_plans() -> None:
     d = domain(64, 3, 4)
     assert plans(d, [prefixes("c0")])[0].name == "least squares"

@@ -88,7 +88,7 @@ class Interactions:
         }
         stretch = Fraction(1)
         for _ in range(_TRIES):
-            found = {part: _short(sigma_squared * stretch) for part, sigma_squared in wanted.items()}
+            found = {part: _short(Fraction(sigma_squared) * stretch) for part, sigma_squared in wanted.items()}
             cost = sum((residual_rho(shapes[part], moves, found[part]) for part in found), Fraction(0))
             if max(found.values()) > LARGEST:
                 break
