@@ -8,7 +8,7 @@ release under zCDP: the part of the price that the residual moves by, and a corr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import floor, prod
@@ -58,7 +58,7 @@ def interaction(released: NDArray[np.int64]) -> NDArray[np.float64]:
     """The table with these differences whose sums along every axis are 0; a function of what was released alone.
 
     >>> interaction(np.array([[4, -2]])).round(3).tolist()
-    [[-1.0, 1.0, -0.0], [1.0, -1.0, 0.0]]
+    [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]]
     """
     found: NDArray[Any] = released
     for axis in range(released.ndim):
@@ -103,19 +103,35 @@ def residual_rho(sizes: tuple[int, ...], moves: Moves, sigma_squared: Fraction) 
     >>> residual_rho((50, 50), Moves(1, 1), Fraction(1)) == Fraction(1, 2)  # too little noise: the price of the cells
     True
     """
-    own = residual_moves(sizes, moves) / (2 * sigma_squared)
-    if not sizes or not own:
-        return own
-    cells = moves.l2_squared / (2 * sigma_squared)
-    gap = _lattice_gap(sizes, sigma_squared)
-    if gap is None:
-        return cells
-    return min(cells, *((1 + slack) * (own + gap / slack) for slack in _SLACKS))
+    return groups_rho(((sizes, sigma_squared),), moves)
+
+
+def groups_rho(groups: Iterable[tuple[tuple[int, ...], Fraction]], moves: Moves, most_touched: int = 1) -> Fraction:
+    """The same for many tables beside each other, each with its shape and noise, that share out a unit's rows.
+
+    All tables together move by ``moves``, and at most ``most_touched`` of them move. Each kind is named once.
+
+    >>> groups_rho([((2,), Fraction(50)), ((4,), Fraction(75))], Moves(1, 1)) < Fraction(1, 190)
+    True
+    """
+    own = cells = gap = Fraction(0)
+    certified = True
+    for sizes, sigma_squared in groups:
+        moved = residual_moves(sizes, moves) / (2 * sigma_squared)
+        if not moved:
+            continue
+        own = max(own, moved)
+        cells = max(cells, (moves.l2_squared if sizes else moves.l1**2) / (2 * sigma_squared))
+        apart = _lattice_gap(sizes, sigma_squared)
+        certified, gap = certified and apart is not None, max(gap, apart or Fraction(0))
+    if not gap or not certified:
+        return own if certified else cells
+    return min(cells, *((1 + slack) * (own + most_touched * gap / slack) for slack in _SLACKS))
 
 
 def _lattice_gap(sizes: tuple[int, ...], sigma_squared: Fraction) -> Fraction | None:
     """A bound τ: sums of e^(-|x|²/2σ²) over any two cosets of what is not released differ by at most e^τ; or None."""
-    total = Fraction(0)
+    total = Fraction(0)  # nothing is kept back of one number
     for n in sizes:
         power = TWO_PI_SQUARED * sigma_squared / (len(sizes) * n)
         if power < _LARGE_ENOUGH:
