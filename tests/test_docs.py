@@ -179,7 +179,7 @@ def test_a_question_goes_the_way_that_contributing_says(tmp_path: Path) -> None:
         chosen = "SELECT COUNT(*) AS n, AVG(x) AS m, MEDIAN(x) AS q"
         join = f"{chosen} FROM t JOIN names USING (person) WHERE age > 3 HAVING COUNT(*) > -99"
         str(kept.sql(join).release(epsilon=1))
-        kept["t"].per_unit("person").agg(most=dp.max("x")).agg(mean=dp.mean("most")).release(epsilon=1)
+        kept["t"].per_unit("person").agg(most=dp.agg.max("x")).agg(mean=dp.agg.mean("most")).release(epsilon=1)
         session.sql("SELECT kind, COUNT(*) AS n FROM t GROUP BY kind ORDER BY n").release(epsilon=1)
         session.sql("SELECT COUNT(*) AS n, AVG(x) AS m FROM bare").release(epsilon=1)
     finally:

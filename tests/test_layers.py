@@ -24,7 +24,7 @@ LAYERS = """
     curator.limits curator.public_schema curator.parquet
     curator.error_replies
     curator.amounts curator.logs curator.parquet curator.malformed
-    session
+    agg session
     continual local synthetic learning
     learning.torch_training
     synthetic.tables

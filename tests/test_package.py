@@ -66,7 +66,7 @@ def test_no_exact_pins() -> None:
 
 def test_the_public_names_are_there() -> None:
     assert all(hasattr(discreet, name) for name in discreet.__all__)
-    assert len(set(discreet.__all__)) == len(discreet.__all__)
+    assert len(set(discreet.__all__)) == len(discreet.__all__) <= 50
 
 
 DEPLOY = Path(__file__).resolve().parent.parent / "deploy"

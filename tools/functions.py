@@ -75,7 +75,7 @@ def tables() -> str:
     found += ["\n### Aggregates\n", "| SQL | also | verb | what it gives |\n|---|---|---|---|\n"]
     for total in AGGREGATES:
         also = ", ".join(_code(name.upper()) for name in total.sql if not total.usage.startswith(f"{name.upper()}("))
-        found.append(f"| {_code(total.usage)} | {also} | `dp.{total.method}` | {total.doc} |\n")
+        found.append(f"| {_code(total.usage)} | {also} | `dp.agg.{total.method}` | {total.doc} |\n")
     return "".join(found)
 
 

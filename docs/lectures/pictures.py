@@ -84,7 +84,7 @@ def choices(plt: Any) -> None:
     gaps = list(range(25))
     for made, label, colour in (
         (dp.exponential(sensitivity=1, epsilon=1), "exponential", "#a63d40"),
-        (dp.permute_and_flip(sensitivity=1, epsilon=1), "permute-and-flip", "#23395d"),
+        (dp.mechanisms.permute_and_flip(sensitivity=1, epsilon=1), "permute-and-flip", "#23395d"),
     ):
         chances = [float(made.law(made.read([gap] + [0] * 9))[0][0]) for gap in gaps]
         axis.plot(gaps, [gap * (1 - p) for gap, p in zip(gaps, chances, strict=True)], color=colour, label=label)

@@ -92,7 +92,7 @@ def test_a13_sensitivities_round_against_us() -> None:
     assert dp.laplace(sensitivity="7/2", epsilon=1).epsilon == 1
     release = dp.laplace(sensitivity="1/3", scale=1)
     assert release.moves * release.cell >= Fraction(1, 3)
-    assert dp.gaussian(sensitivity=dp.L2(squared=2), rho=1, dimension=2).rho == 1
+    assert dp.gaussian(sensitivity=dp.mechanisms.L2(squared=2), rho=1, dimension=2).rho == 1
 
 
 @pytest.mark.parametrize("zeros", [1491, 1492, 10_000])
@@ -112,7 +112,7 @@ def test_a15_extreme_parameters_work_or_are_refused_before_data() -> None:
 
 
 def test_c1_the_sparse_vector_stops_and_releases_no_value() -> None:
-    run = dp.above_threshold(threshold=0, epsilon=1, stop_after=2).start()
+    run = dp.mechanisms.above_threshold(threshold=0, epsilon=1, stop_after=2).start()
     replies = [run.ask(10**6), run.ask(-(10**6)), run.ask(10**6)]
     assert replies == [True, False, True]  # wrong with probability below e^-100000
     with pytest.raises(NotATheorem):
@@ -120,7 +120,7 @@ def test_c1_the_sparse_vector_stops_and_releases_no_value() -> None:
 
 
 def test_c2_the_threshold_and_its_delta_use_the_same_comparison() -> None:
-    keys = dp.threshold_keys(scale=1, threshold=5)
+    keys = dp.mechanisms.threshold_keys(scale=1, threshold=5)
     shown = sum(keys.noise.pmf(k)[0] for k in range(4, 200))  # 1 + Z >= 5
     assert keys.delta >= shown
     assert float(keys.delta) == pytest.approx(0.013390, abs=1e-6)
@@ -129,7 +129,7 @@ def test_c2_the_threshold_and_its_delta_use_the_same_comparison() -> None:
 def test_c3_keys_are_public_or_selected() -> None:
     histogram = m.histogram(keys=["Ulm", "Bern"], epsilon=1)
     assert list(histogram.read(["Ulm", "a town with one person"])) == [1, 0]
-    named = dp.threshold_keys(epsilon=1, delta="1e-12").release({"alone": 1}).value
+    named = dp.mechanisms.threshold_keys(epsilon=1, delta="1e-12").release({"alone": 1}).value
     assert named == {}  # with probability at least 1 - 1e-12
 
 
@@ -184,7 +184,7 @@ def test_c9_every_part_of_an_answer_is_paid() -> None:
 
 
 def test_c13_permute_and_flip_is_not_of_bounded_range() -> None:
-    flip = dp.permute_and_flip(sensitivity=1, epsilon=4)
+    flip = dp.mechanisms.permute_and_flip(sensitivity=1, epsilon=4)
     assert price_zcdp(flip.event).rho > price_zcdp(dp.exponential(sensitivity=1, epsilon=4).event).rho
     laws: list[Any] = [flip.law(flip.read(scores)) for scores in ([0, 0, 0, 0], [1, -1, -1, -1])]
     p, q = laws

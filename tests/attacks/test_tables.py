@@ -462,7 +462,7 @@ def test_e13_hostile_names_and_keys_are_only_names() -> None:
         {hostile: dp.table(rows, unit="uid", columns={hostile: dp.keys([key, "b", "\\", "%"])}, max_rows=1)},
         budget=dp.Pure(200),
     )
-    answer = s[hostile].group_by(dp.col(hostile)).agg(n=dp.count()).release(epsilon=100)
+    answer = s[hostile].group_by(dp.col(hostile)).agg(n=dp.agg.count()).release(epsilon=100)
     assert sorted(answer["n"]) == [0, 0, 1, 1]  # noise of scale 1/100: other than 0 with a chance of e^-100
 
 

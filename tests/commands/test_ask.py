@@ -145,7 +145,7 @@ def test_a_session_and_ask_share_a_ledger(visits: Path, tmp_path: Path) -> None:
     question = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--max-rows", 10)
     shown = (*question, "--epsilon", "0.5", "--ledger", kept)
     session = dp.Session(visits=table, budget=dp.Approx(2, "1e-6"), ledger=kept)
-    session["visits"].agg(n=dp.count()).release(epsilon="0.5")
+    session["visits"].agg(n=dp.agg.count()).release(epsilon="0.5")
     assert "left: epsilon 1, delta 5e-07" in run("ask", visits, *shown).output
     assert session.remaining == dp.Approx(1, "5e-7")
     assert run("ledger", "show", kept).output.count("COUNT(*)") == 2  # what the verbs asked, too

@@ -70,7 +70,7 @@ def test_a_budget_outlives_its_session(tmp_path: Path, file: Path, whole: Any) -
     assert remembered.remaining == forgetful.remaining  # a ledger changes where it is counted, not how
     again = opened(tmp_path, file, budget=whole)
     assert (again.budget, again.remaining) == (whole, remembered.remaining)
-    again["visits"].group_by("clinic").agg(n=dp.count()).release(**price)
+    again["visits"].group_by("clinic").agg(n=dp.agg.count()).release(**price)
     assert remembered.remaining == again.remaining  # both look at one ledger
     for _ in range(2):
         remembered.sql(COUNT).release(**price)

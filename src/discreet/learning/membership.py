@@ -1,4 +1,5 @@
-"""A membership trial for ``dp.audit_one_run``: canaries are put into the training rows or left out, by fair coins.
+"""A membership trial for ``dp.checking.audit_one_run``: canaries are put into the training rows or
+left out, by fair coins.
 
 A model that keeps its claim makes the two kinds of canaries look alike; one that does not is refuted with confidence.
 The canaries are rows that stand out (random labels on rare rows are good ones); the score says how well the model
@@ -21,7 +22,7 @@ Score = Callable[[Any, Any, Any], float]
 
 @dataclass(frozen=True, slots=True)
 class MembershipTrial:
-    """What ``dp.audit_one_run`` needs: ``mechanism``, ``canaries`` and ``score``."""
+    """What ``dp.checking.audit_one_run`` needs: ``mechanism``, ``canaries`` and ``score``."""
 
     learn: Learn
     rows: Any

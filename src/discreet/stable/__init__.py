@@ -9,6 +9,7 @@ from discreet.stable.composing import parallel, sequential
 from discreet.stable.core.metrics import ADD_REMOVE, CHANGE, EDIT, IN_PLACE, Moves, RowMetric, units
 from discreet.stable.core.release import Release
 from discreet.stable.core.stable_map import StableMap
+from discreet.stable.interact import interact
 from discreet.stable.maps.capping import cap_rows
 from discreet.stable.maps.casting import cast
 from discreet.stable.maps.clipping import clip
@@ -41,6 +42,7 @@ __all__ = [
     "filter",
     "first",
     "group_by",
+    "interact",
     "map",
     "parallel",
     "quantise",

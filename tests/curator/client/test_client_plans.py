@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 import discreet as dp
+from discreet import agg
 from discreet.curator.client.client import RemoteQuery, RemoteSession
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, DiscreetError, Unsupported
 from discreet.session.session import Query
 from tests.helpers.curator.shop import Shop
 
-N = dp.count()
+N = dp.agg.count()
 Asking = Callable[[Any], Any]
 
 
@@ -53,24 +54,24 @@ def test_the_public_schema_is_the_schema(shop: Shop) -> None:
 
 VERBS: list[Asking] = [
     lambda s: s["orders"].agg(n=N),
-    lambda s: s["orders"].filter("paid", dp.col("amount") > 0.1).group_by("region").agg(n=N, a=dp.mean("amount")),
+    lambda s: s["orders"].filter("paid", dp.col("amount") > 0.1).group_by("region").agg(n=N, a=dp.agg.mean("amount")),
     lambda s: s["orders"].group_by("size", late=dp.col("day") > date(2025, 6, 30)).agg(N),
-    lambda s: s["orders"].rollup("region", "size").agg(n=N, s=dp.sum("price")),
+    lambda s: s["orders"].rollup("region", "size").agg(n=N, s=dp.agg.sum("price")),
     lambda s: s["orders"].cube("region", "paid").agg(n=N),
-    lambda s: s["orders"].select("buyer", "region", half="price / 2").agg(dp.sum("half")),
+    lambda s: s["orders"].select("buyer", "region", half="price / 2").agg(dp.agg.sum("half")),
     lambda s: s["orders"].with_columns(month=dp.col("day").part("month")).group_by("month").agg(n=N),
-    lambda s: s["orders"].with_column("x", "price").rename({"x": "y"}).drop("note", "id").agg(dp.sum("y")),
-    lambda s: s["orders"].per_unit("buyer").agg(n=N).agg(m=dp.mean("CLAMP(n, 0, 9)")),
+    lambda s: s["orders"].with_column("x", "price").rename({"x": "y"}).drop("note", "id").agg(dp.agg.sum("y")),
+    lambda s: s["orders"].per_unit("buyer").agg(n=N).agg(m=dp.agg.mean("CLAMP(n, 0, 9)")),
     lambda s: s["orders"].group_by("buyer").agg(n=N).with_columns(n="CLAMP(n, 0, 9)").group_by("n").agg(people=N),
     lambda s: s["orders"].join(s["regions"], on="region").group_by("zone").agg(n=N),
-    lambda s: s["lines"].join(s["orders"], on=[("order_id", "id")]).group_by("region").agg(p=dp.sum("pieces")),
+    lambda s: s["lines"].join(s["orders"], on=[("order_id", "id")]).group_by("region").agg(p=dp.agg.sum("pieces")),
     lambda s: s["orders"].filter("paid").union_all(s["orders"].filter("NOT paid")).agg(n=N),
     lambda s: s["orders"].group_by("region").agg(n=N).join(
         s["orders"].filter("paid").group_by("region").agg(p=N), on="region"),
     lambda s: s["lines"].group_by("shelf").agg(n=N),
     lambda s: s["orders"].group_by("note").agg(n=N),
-    lambda s: s["orders"].agg(dp.median("price"), dp.quantile("price", "0.9"), dp.min("day"), dp.max("at")),
-    lambda s: s["orders"].agg(dp.variance("price"), dp.correlation("price", "amount"), dp.count_distinct("buyer")),
+    lambda s: s["orders"].agg(agg.median("price"), agg.quantile("price", "0.9"), agg.min("day"), agg.max("at")),
+    lambda s: s["orders"].agg(agg.variance("price"), agg.correlation("price", "amount"), agg.count_distinct("buyer")),
     lambda s: s["orders"].group_by("region").agg(n=N).having("n > 10").order_by("n DESC", "region").limit(2),
     lambda s: s.sql("SELECT region, COUNT(*) AS n FROM orders GROUP BY region").having("n > 3").order_by("n").limit(1),
     lambda s: s.sql("SELECT region, SUM(price) / COUNT(*) AS m FROM orders GROUP BY 1").order_by("m", descending=True),
@@ -109,8 +110,8 @@ def test_an_answer_to_verbs_is_that_to_its_text(shop: Shop) -> None:
 REFUSED: list[Asking] = [
     lambda s: s["order"],
     lambda s: s["orders"].filter("amont > 1"),
-    lambda s: s["orders"].group_by("buyer").agg(n=N).agg(x=dp.sum("m")),
-    lambda s: s["orders"].agg(dp.sum("note")),
+    lambda s: s["orders"].group_by("buyer").agg(n=N).agg(x=dp.agg.sum("m")),
+    lambda s: s["orders"].agg(dp.agg.sum("note")),
     lambda s: s["orders"].group_by("amount").agg(n=N),
     lambda s: s["orders"].filter(dp.col("region").is_in([])).agg(n=N),
     lambda s: s["orders"].join(s["orders"], on="region").agg(n=N),

@@ -188,8 +188,8 @@ def test_a_failure_after_the_payment_is_the_constant_one(
 def texts(session: Any) -> list[Any]:
     return [
         "SELECT region, COUNT(*) AS n FROM orders GROUP BY region",
-        session["orders"].group_by("region").agg(mean=dp.mean("price")).order_by("mean"),
-        session["orders"].agg(first=dp.min("day")),
+        session["orders"].group_by("region").agg(mean=dp.agg.mean("price")).order_by("mean"),
+        session["orders"].agg(first=dp.agg.min("day")),
     ]
 
 

@@ -105,7 +105,9 @@ def test_what_is_hard_to_write_returns(text: str) -> None:
 
 
 def test_the_text_reads_well() -> None:
-    asked = visits.filter("paid", dp.col("year") == 2025).group_by("clinic").agg(n=dp.count(), mean=dp.mean("cost"))
+    asked = (
+        visits.filter("paid", dp.col("year") == 2025).group_by("clinic").agg(n=dp.agg.count(), mean=dp.agg.mean("cost"))
+    )
     assert returns(asked.having("n > 10").order_by("mean DESC").limit(3).plan, TABLES) == (
         "SELECT clinic, COUNT(*) AS n, AVG(cost) AS mean FROM visits WHERE paid AND year = 2025 GROUP BY clinic "
         "HAVING COUNT(*) > 10 ORDER BY mean DESC LIMIT 3"
@@ -116,14 +118,14 @@ def test_steps_are_written_once_and_are_not_nested() -> None:
     deep = visits
     for i in range(22):
         deep = deep.select("patient_id", "cost").filter(f"cost > {i}")
-    text = returns(deep.join(deep, on="patient_id").agg(dp.count()).plan, TABLES)
+    text = returns(deep.join(deep, on="patient_id").agg(dp.agg.count()).plan, TABLES)
     assert text.count("step23 AS (") == 1
     assert "((" not in text
 
 
 def test_steps_do_not_hide_tables() -> None:
     tables = {"visits": ("id", "x"), "STEP1": ("id",), "step1_2": ("id",)}
-    frame = Frame.of("visits", tables, Kept).select("x").agg(dp.sum("x"))
+    frame = Frame.of("visits", tables, Kept).select("x").agg(dp.agg.sum("x"))
     returns(frame.plan, tables)
 
 
@@ -131,7 +133,7 @@ def test_sides_of_a_join_that_differ_in_case_only() -> None:
     tables = {"visits": ("id", "x"), "Visits": ("id", "X")}
     frame = Frame.of("visits", tables, Kept)
     joined = frame.join(Frame.of("Visits", tables, Kept), on="id").join(frame, on="id")
-    returns(joined.agg(dp.sum("X"), dp.sum("x"), dp.sum("x_2")).plan, tables)
+    returns(joined.agg(dp.agg.sum("X"), dp.agg.sum("x"), dp.agg.sum("x_2")).plan, tables)
 
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufdd0"), min_size=1, max_size=12)
@@ -139,7 +141,7 @@ names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\
 
 def test_an_output_that_differs_from_a_key_in_case_only() -> None:
     frame = Frame.of("N", {"N": ("N", "x")}, Kept)
-    returns(frame.group_by("N").agg(n=dp.count("x")).order_by(dp.col("N")).plan, {"N": ("N", "x")})
+    returns(frame.group_by("N").agg(n=dp.agg.count("x")).order_by(dp.col("N")).plan, {"N": ("N", "x")})
 
 
 @pytest.mark.slow
@@ -152,7 +154,11 @@ def test_any_name_and_any_text(columns: list[str], text: str, data: st.DataObjec
     table = data.draw(st.sampled_from(columns))
     frame = Frame.of(table, {table: columns}, Kept)
     first, second = (dp.col(name) for name in columns[:2])
-    asked = frame.filter(first == text).group_by(first).agg(dp.sum(second).alias(columns[1] + "!"), n=dp.count(second))
+    asked = (
+        frame.filter(first == text)
+        .group_by(first)
+        .agg(dp.agg.sum(second).alias(columns[1] + "!"), n=dp.agg.count(second))
+    )
     returns(asked.order_by(dp.col(columns[0])).plan, {table: columns})
 
 
@@ -174,16 +180,16 @@ def test_any_word_of_sql_as_a_name() -> None:
         tables = {word: (word, "other", "id")}
         frame = Frame.of(word, tables, Kept)
         joined = frame.filter(dp.col(word) > 1).select(dp.col(word), "id").join(frame, on="id")
-        asked = joined.group_by(dp.col(word)).agg(dp.sum("other").alias(f"{word}_2"), dp.count(dp.col(word)))
+        asked = joined.group_by(dp.col(word)).agg(dp.agg.sum("other").alias(f"{word}_2"), dp.agg.count(dp.col(word)))
         returns(asked.having(dp.col(word) > 2).order_by(dp.col(word)).plan, tables)
-        returns(frame.agg(dp.sum(dp.col(word)).alias(word)).order_by(dp.col(word)).plan, tables)
+        returns(frame.agg(dp.agg.sum(dp.col(word)).alias(word)).order_by(dp.col(word)).plan, tables)
 
 
 # --- what has no text -------------------------------------------------------------------------------------------------
 
 
 def asked(expression: Any) -> Question:
-    return visits.filter(expression).agg(dp.count()).plan
+    return visits.filter(expression).agg(dp.agg.count()).plan
 
 
 @pytest.mark.parametrize(
@@ -194,7 +200,7 @@ def asked(expression: Any) -> Question:
         asked(dp.col("at") > datetime(2024, 1, 1, tzinfo=UTC)),
         asked(dp.col("note").concat() == "x"),
         asked(dp.col("clinic").is_in([])),
-        visits.agg(dp.quantile("cost", Fraction(1, 3))).plan,
+        visits.agg(dp.agg.quantile("cost", Fraction(1, 3))).plan,
         visits.agg(x=dp.lit(1)).plan,
         replace(asked("paid"), source=Filter(Filter(Scan("visits"), Column("paid")), Column("paid"))),
         replace(asked("paid"), source=Filter(Scan("visits"), Call("read_real", (Column("cost"),)))),
@@ -231,6 +237,6 @@ def test_a_query_tells_its_text() -> None:
 
     rows = pa.table({"id": [1], "clinic": ["a"], "day": [date(2024, 1, 1)]})
     session = dp.Session(visits=dp.table(rows, unit="id", columns={"clinic": dp.keys(["a"])}), budget=dp.Pure(1))
-    query = session["visits"].group_by("clinic").agg(n=dp.count())
+    query = session["visits"].group_by("clinic").agg(n=dp.agg.count())
     assert query.text == "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
     assert session.sql(query.text).plan == query.plan

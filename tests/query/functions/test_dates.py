@@ -62,7 +62,8 @@ def test_bounds_must_fit_the_column() -> None:
 def test_both_interfaces_agree() -> None:
     s = session()
     verbs = s["visits"].group_by("clinic").agg(
-        first=dp.min("day"), middle=dp.median("at"), mean=dp.mean("day"), w=dp.count(where="WEEK(day) = 7")
+        first=dp.agg.min("day"), middle=dp.agg.median("at"), mean=dp.agg.mean("day"),
+        w=dp.agg.count(where="WEEK(day) = 7"),
     )  # fmt: skip
     text = """SELECT clinic, MIN(day) AS first, MEDIAN(at) AS middle, AVG(day) AS mean,
         COUNT(*) FILTER (WHERE WEEK(day) = 7) AS w FROM visits GROUP BY clinic"""

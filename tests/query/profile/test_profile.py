@@ -5,10 +5,11 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BadParameter
+from discreet.query.profile.profile import Profile
 
 
 @pytest.fixture(scope="module")
-def profile() -> dp.Profile:
+def profile() -> Profile:
     rng = np.random.default_rng(1)
     people = np.repeat(np.arange(3000), rng.integers(1, 30, 3000))
     cost = rng.lognormal(3, 1, len(people))
@@ -22,7 +23,7 @@ def profile() -> dp.Profile:
 
 
 @pytest.mark.slow
-def test_its_numbers_are_near_the_truth(profile: dp.Profile) -> None:
+def test_its_numbers_are_near_the_truth(profile: Profile) -> None:
     """Each claim is off by at most its bar, at confidence 1 - 1e-7."""
     units, error = profile.units("0.9999999")
     assert abs(units - 3000) <= error
@@ -37,7 +38,7 @@ def test_its_numbers_are_near_the_truth(profile: dp.Profile) -> None:
 
 
 @pytest.mark.slow
-def test_it_prints_and_draws(profile: dp.Profile) -> None:
+def test_it_prints_and_draws(profile: Profile) -> None:
     text = str(profile)
     assert "rows per unit" in text
     assert "values of cost" in text
@@ -48,7 +49,7 @@ def test_it_prints_and_draws(profile: dp.Profile) -> None:
 
 
 @pytest.mark.slow
-def test_nulls_are_of_columns_of_values(profile: dp.Profile) -> None:
+def test_nulls_are_of_columns_of_values(profile: Profile) -> None:
     with pytest.raises(BadParameter, match="must be a column of numbers"):
         profile.nulls("clinic")
 

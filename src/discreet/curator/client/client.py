@@ -2,7 +2,7 @@
 
     session = dp.connect("https://curator.example", token)
     query = session.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
-    query = session["visits"].group_by("clinic").agg(n=dp.count())      # the same question
+    query = session["visits"].group_by("clinic").agg(n=dp.agg.count())      # the same question
     query.preview(epsilon="0.1")            # free
     answer = query.release(epsilon="0.1")   # pays, then answers
     answer["n"], answer.errors(), answer.receipt, session.remaining

@@ -63,7 +63,7 @@ def _not_here(what: str, hint: str) -> Callable[..., NoReturn]:
 
 
 _AFTER = "rows have no order and none is shown; order what is released: frame.group_by(...).agg(...).order_by(...)"
-_AGG = 'say first what to ask of the rows: .agg(n=dp.count(), total=dp.sum("cost"))'
+_AGG = 'say first what to ask of the rows: .agg(n=dp.agg.count(), total=dp.agg.sum("cost"))'
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,17 +139,17 @@ def test_no_neighbour_moves_several_questions_further_than_their_price() -> None
 
 def test_verbs_say_the_same() -> None:
     asking = session()
-    counts = asking["t"].group_by("c").agg(n=dp.count())
+    counts = asking["t"].group_by("c").agg(n=dp.agg.count())
     flat = "SELECT c, COUNT(*) AS n FROM t GROUP BY c"
     most = asking.sql(f"SELECT MAX(n) AS most FROM ({flat}) AS g")
-    assert counts.agg(most=dp.max("n")).plan == most.plan
+    assert counts.agg(most=dp.agg.max("n")).plan == most.plan
     by = asking.sql(f"SELECT n > 25 AS large, SUM(n) AS s FROM ({flat}) AS g GROUP BY n > 25")
-    assert counts.agg(s=dp.sum("n"), by=dp.expr("n > 25 AS large")).plan == by.plan
+    assert counts.agg(s=dp.agg.sum("n"), by=dp.expr("n > 25 AS large")).plan == by.plan
     both = asking.sql(f"{flat} UNION ALL SELECT f, COUNT(*) AS n FROM t GROUP BY f")
-    assert counts.union_all(asking["t"].group_by("f").agg(n=dp.count())).plan == both.plan
+    assert counts.union_all(asking["t"].group_by("f").agg(n=dp.agg.count())).plan == both.plan
     some = "SELECT c, COUNT(*) AS n FROM t WHERE f = 'x' GROUP BY c"
     for how, word in (("inner", "JOIN"), ("left", "LEFT JOIN")):
-        beside = counts.join(asking["t"].filter("f = 'x'").group_by("c").agg(n=dp.count()), on="c", how=how)
+        beside = counts.join(asking["t"].filter("f = 'x'").group_by("c").agg(n=dp.agg.count()), on="c", how=how)
         text = f"SELECT a.c AS c, a.n AS n, b.n AS n_2 FROM ({flat}) AS a {word} ({some}) AS b ON a.c = b.c"
         assert beside.plan == asking.sql(text).plan == asking.sql(beside.text).plan
 
@@ -165,4 +165,4 @@ def test_verbs_say_the_same() -> None:
 )
 def test_a_wrong_join_of_questions_says_what_is_wrong(wrong: Any, word: str) -> None:
     with pytest.raises((BadQuestion, BadParameter), match=word):
-        wrong(session()["t"].group_by("c").agg(n=dp.count()))
+        wrong(session()["t"].group_by("c").agg(n=dp.agg.count()))
