@@ -104,7 +104,7 @@ def _run(*command: object, **options: Any) -> str:
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=False, **options)
     if done.returncode:
         sys.exit(f"{done.stdout}\nfailed with {done.returncode}: {' '.join(map(str, command))}")
-    return done.stdout
+    return str(done.stdout)
 
 
 def environment(folder: Path, *requirements: object) -> Path:
