@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+RELEASE := .venv-release
 # Most modules of large packages are never imported: each is compiled when it is, not all of them beforehand.
 PIP_INSTALL := python -m pip install --quiet --no-compile
 # Without bytecode each test worker and each process that a test starts compiles all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup servers demo serve docs docs-serve test lint tests check audit bench clean proofs
+.PHONY: help setup servers demo serve docs docs-serve test lint tests check audit bench clean proofs release floors
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,7 +52,7 @@ docs: $(VENV)/docs  ## the documentation as a site in out/docs/site, with search
 docs-serve: $(VENV)/docs  ## the same, shown at http://127.0.0.1:8000
 	$(BIN)/python -m tools.site serve
 
-test:  ## lint, types, all tests
+test:  ## lint, types, the tests, with a sample of the long sweeps in tests/sampled_tests.txt
 	$(MAKE) --no-print-directory -j 2 setup
 	$(MAKE) --no-print-directory -j 2 lint tests
 
@@ -71,10 +72,24 @@ check: setup  ## the quick inner loop: lint, types, the tests that are quick and
 
 audit: setup  ## all that the tests sample, property tests from random seeds, every work on Spark, 300 crashes; takes hours
 	$(BIN)/$(PIP_INSTALL) --editable '.[synth]'
+	$(MAKE) --no-print-directory floors
+	$(RELEASE)/bin/python -m tools.release try
 	$(BIN)/discreet check
 	DISCREET_AUDIT=1 $(BIN)/pytest -n auto --dist loadgroup
 	$(BIN)/python -m bench.curator soak=100000
 	$(BIN)/python -m tools.mutate --sample 10 noise privacy mechanisms stable query ledger session
+
+$(RELEASE)/ready: pyproject.toml tools/venv
+	tools/venv $(RELEASE) $(PYTHON)
+	$(RELEASE)/bin/$(PIP_INSTALL) --group release
+	touch $@
+
+release: $(RELEASE)/ready  ## wheel, sdist, list of components and checksums in out/release, tried in clean environments
+	$(RELEASE)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(RELEASE)/bin/python -m tools.release
+
+floors: $(RELEASE)/ready  ## the demo with every dependency at its lowest allowed version
+	$(RELEASE)/bin/python -m tools.release floors
 
 proofs: setup  ## list the proofs to read again; FILES=src/.../x.md records those that were read
 	$(BIN)/python -m tools.proofs $(FILES)
@@ -88,4 +103,4 @@ bench: $(BENCH)/ready  ## side by side with peers, in an environment of its own
 	$(BENCH)/bin/python -m bench
 
 clean:  ## remove everything that make made
-	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist out
+	rm -rf $(VENV) $(BENCH) $(RELEASE) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist out

@@ -17,6 +17,7 @@ ABOUT_THE_PROJECT = {
     "mutate",
     "package",
     "proofs",
+    "release",
     "sampled_tests",
     "servers",
     "site",

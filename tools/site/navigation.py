@@ -1,4 +1,4 @@
-"""What the site holds and in which order: four kinds of page, each with its own tab."""
+"""What the site holds and in which order: four kinds of page and the lectures, each with its own tab."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ REFERENCE: list[Entry] = [
     "reference/settings.md",
     "reference/ledger.md",
     "reference/errors.md",
+    "reference/versions.md",
 ]
 EXPLANATION: list[Entry] = [
     "explanation/README.md",
@@ -99,10 +100,21 @@ def navigation() -> list[Entry]:
     api: list[Entry] = [f"reference/api/module-{label or 'discreet'}.md" for label in modules()]
     return [
         "README.md",
-        ("Tutorials", [*TUTORIALS, *_others("tutorials", TUTORIALS), ("Lectures", lectures)]),
+        ("Tutorials", [*TUTORIALS, *_others("tutorials", TUTORIALS)]),
         ("How-to", [*HOW_TO, *_others("how-to", HOW_TO)]),
-        ("Reference", [*REFERENCE, *_others("reference", REFERENCE), ("Python", api), "changelog.md"]),
+        (
+            "Reference",
+            [
+                *REFERENCE,
+                *_others("reference", REFERENCE),
+                ("Python", api),
+                "changelog.md",
+                "security.md",
+                "contributing.md",
+            ],
+        ),
         ("Explanation", [*EXPLANATION, *_others("explanation", EXPLANATION)]),
+        ("Lectures", lectures),
     ]
 
 

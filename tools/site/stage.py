@@ -25,6 +25,7 @@ FENCE = re.compile(r"^(?P<indent> *)```")
 MARKER = re.compile(r"^<!-- generated: (?P<name>[\w-]+) -->$", re.MULTILINE)
 ITEM = re.compile(r"^(?P<indent> *)(?:[-*]|\d+\.) ")
 PROOFS = PurePosixPath("explanation/proofs")
+ROOT_PAGES = ("CHANGELOG", "CONTRIBUTING", "SECURITY")
 
 
 @dataclass(slots=True)
@@ -52,7 +53,7 @@ class Stage:
         self.generated |= {name: partial(screens.shown, name, shots) for name in screens.SCREENS}
         pictures.write(self.folder / "pictures" / "made")
         notebooks.write(self.folder)
-        sources = [*DOCS.rglob("*.md"), *proofs.proof_files(), ROOT / "CHANGELOG.md"]
+        sources = [*DOCS.rglob("*.md"), *proofs.proof_files(), *(ROOT / f"{name}.md" for name in ROOT_PAGES)]
         self.places |= {path.relative_to(ROOT).as_posix(): self._place(path) for path in sources}
         for path in sources:
             self.write(self._place(path), self._page(path))
