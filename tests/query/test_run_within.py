@@ -37,12 +37,12 @@ def test_what_costs_more_than_an_allowance_is_refused_and_nothing_else() -> None
     quotes = {paid: quoted(paid) for paid in budgets}
     tried = 0
     for paid, allowed in product(budgets, budgets):
-        price = (paid.epsilon, getattr(paid, "delta", 0))
-        limit = (allowed.epsilon, getattr(allowed, "delta", 0))
+        price = [Fraction(getattr(paid, name, 0)) for name in ("epsilon", "delta")]
+        limit = [Fraction(getattr(allowed, name, 0)) for name in ("epsilon", "delta")]
         assert fits(quotes[paid], paid)
         if not all(a <= b for a, b in zip(price, limit, strict=True)):
             spent = quotes[paid].price
-            spends = (spent.epsilon, getattr(spent, "delta", 0))  # type: ignore[union-attr]
+            spends = [Fraction(getattr(spent, name, 0)) for name in ("epsilon", "delta")]
             assert fits(quotes[paid], allowed) == all(a <= b for a, b in zip(spends, limit, strict=True))
             tried += not fits(quotes[paid], allowed)
         else:

@@ -14,6 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import memory
+from discreet.mechanisms.additive.laplace import Laplace
 from discreet.query.choose import choosing
 from discreet.query.choose.choosing import Kept, _pairs_kept
 from discreet.query.choose.clips import Ascent
@@ -105,7 +106,9 @@ def runs(
             for job in jobs(part, noised, None, SALT):
                 (exact,) = engine.run([job.work], own.schemas)
                 for statistic, numbers in zip(job.statistics, exact.numbers, strict=True):
-                    answers.append((sum(map(int, numbers)), Fraction(noised[statistic].noise.scale)))
+                    noise = noised[statistic].noise
+                    assert isinstance(noise, Laplace)
+                    answers.append((sum(map(int, numbers)), noise.scale))
         yield ends, Run(tuple(climbed), *counted[0], tuple(answers))
 
 
