@@ -67,7 +67,7 @@ check: setup  ## the quick inner loop: lint, types, the tests that are quick and
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow'
+	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow' --durations 10 --durations-min 0.3
 
 audit: setup  ## all that the tests sample, property tests from random seeds, every work on Spark, 300 crashes; takes hours
 	$(BIN)/$(PIP_INSTALL) --editable '.[synth]'

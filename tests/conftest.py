@@ -15,7 +15,7 @@ from hypothesis import settings
 from discreet.query.plan import schema
 from tests.helpers.extent import AUDIT
 from tests.helpers.seeded_bytes import noise_from
-from tools import sampled_tests, slow_tests
+from tools import sampled_tests
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,18 +60,17 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Slow tests are those with a server and those of the list. A test with Spark says so in its name or its file's."""
+    """Tests with a server are slow, like those marked so. A test with Spark says so in its name or its file's."""
     items.sort(key=lambda item: item.nodeid.split("::", 1)[0])  # all workers have the same order
     if not AUDIT and not named_by_user(config):
         left = sampled_tests.left_out([item.nodeid for item in items], sampled_tests.listed())
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
         items[:] = [item for item in items if item.nodeid not in left]
-    slow = slow_tests.listed()
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if HEAVY & fixtures and "spark" not in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} uses Spark: put the word into its name")
-        if SERVERS & fixtures or slow_tests.function_of(item.nodeid) in slow:
+        if SERVERS & fixtures:
             item.add_marker(pytest.mark.slow)
 
 

@@ -8,6 +8,7 @@ import sqlglot
 from tests.helpers.cases import answered, cases, laid_out, warehouse_cases, written, written_for_warehouses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases())
 def test_a_case_says_what_happens(name: str) -> None:
     case = cases()[name]
@@ -41,6 +42,7 @@ def test_there_are_cases_of_every_sort() -> None:
     assert not [word for word in words if word not in text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", answered())
 def test_the_sql_can_be_parsed_by_others(name: str) -> None:
     for section, text in cases()[name].sections.items():

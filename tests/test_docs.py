@@ -126,6 +126,7 @@ def misspelt(files: list[Path]) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_words_are_spelt_right(tmp_path: Path) -> None:
     files = [path for folder in ("src", "docs", "tools") for path in (ROOT / folder).rglob("*.*")]
     assert misspelt([*ROOT.glob("*.md"), *(path for path in files if path.suffix in WRITTEN)]) == []
@@ -153,6 +154,7 @@ def test_every_path_in_contributing_exists() -> None:
     assert missing("`query/run.py`, `query/walk.py` and `nowhere.md`") == ["query/walk.py", "nowhere.md"]
 
 
+@pytest.mark.slow
 def test_a_question_goes_the_way_that_contributing_says(tmp_path: Path) -> None:
     """Every file of the list is passed through, by one of four questions: a join, verbs, keys, nothing declared."""
     text = (ROOT / "CONTRIBUTING.md").read_text()

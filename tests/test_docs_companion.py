@@ -44,6 +44,7 @@ def wrong(text: str) -> list[str]:
     return faults
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", [title for title in sections() if title[0].isdigit() or title == "Errata"])
 def test_every_call_prints_what_the_row_says(title: str) -> None:
     assert not wrong(sections()[title])

@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.mechanisms.selection.randomized_response import randomized_response
 from discreet.privacy.accountants.conversions import zcdp_to_approx_classical
@@ -31,6 +33,7 @@ def move(browser: Browser, part: str, slider: int, to: int) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_figures_are_those_of_the_library(browser: Browser) -> None:
     browser.open(PAGE.as_uri())
     noise = laplace(sensitivity=1, epsilon="1/2")
@@ -49,6 +52,7 @@ def test_the_figures_are_those_of_the_library(browser: Browser) -> None:
     assert math.isclose(figure(browser, "play.reported(1, 0.3)"), 0.3 * kept + 0.7 * (1 - kept), rel_tol=1e-12)
 
 
+@pytest.mark.slow
 def test_moving_a_slider_redraws_its_part(browser: Browser) -> None:
     browser.open(PAGE.as_uri())
     for part, sliders in (("noise", 1), ("composition", 2), ("attacker", 2), ("response", 3), ("budget", 1)):
@@ -60,6 +64,7 @@ def test_moving_a_slider_redraws_its_part(browser: Browser) -> None:
     assert browser.errors() == []
 
 
+@pytest.mark.slow
 def test_a_budget_counts_down_and_refuses(browser: Browser) -> None:
     """Price 0.1: ten questions fit exactly, the eleventh is refused, and nothing is given back."""
     browser.open(PAGE.as_uri())

@@ -173,6 +173,7 @@ def port() -> Iterator[str]:
             process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_every_block_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: str, request: pytest.FixtureRequest

@@ -47,6 +47,7 @@ def encloses(down: Bound, up: Bound, truth: Callable[[Any], Any], x: Fraction, b
         ctx.prec = with_precision
 
 
+@pytest.mark.slow
 @given(rationals, precisions)
 @example(Fraction(0), 128)
 @example(Fraction(700), 53)
@@ -59,6 +60,7 @@ def test_exp_encloses(x: Fraction, bits: int) -> None:
     encloses(exact.exp_down, exact.exp_up, lambda b: b.exp(), x, bits)
 
 
+@pytest.mark.slow
 @given(rationals, precisions)
 @example(Fraction(1), 128)
 @example(1 + Fraction(1, 10**60), 128)
@@ -71,6 +73,7 @@ def test_log_encloses(x: Fraction, bits: int) -> None:
     encloses(exact.log_down, exact.log_up, lambda b: b.log(), abs(x) + (x == 0), bits)
 
 
+@pytest.mark.slow
 @given(rationals, precisions)
 @settings(max_examples=300, deadline=None)
 def test_sqrt_encloses(x: Fraction, bits: int) -> None:
@@ -80,6 +83,7 @@ def test_sqrt_encloses(x: Fraction, bits: int) -> None:
     assert high - low <= Fraction(2) ** -bits * high
 
 
+@pytest.mark.slow
 @given(rationals, precisions)
 @settings(max_examples=300, deadline=None)
 def test_exp_fixed_is_within_two_units(x: Fraction, bits: int) -> None:
@@ -102,6 +106,7 @@ def test_a_bound_one_unit_too_good_would_be_caught() -> None:
         encloses(exact.log_up, exact.log_down, lambda b: b.log(), Fraction(3), 128)
 
 
+@pytest.mark.slow
 @given(st.fractions())
 def test_floats_round_outwards(x: Fraction) -> None:
     assert Fraction(exact.float_down(x)) <= x <= Fraction(exact.float_up(x))

@@ -205,6 +205,7 @@ def _names_no_import(tree: ast.AST, text: ast.Constant) -> bool:
     return any(one in {"getLogger", "files"} for one in named)
 
 
+@pytest.mark.slow
 def test_imports_go_downwards() -> None:
     assert [one for name in sorted(FILES) for one in complaints(name, tree_of(name))] == []
 
@@ -249,6 +250,7 @@ def test_every_layer_exists_and_every_module_has_one() -> None:
     assert set(PLACE) <= packages
 
 
+@pytest.mark.slow
 def test_no_module_imports_itself_through_others() -> None:
     ours = {
         name: {m.removeprefix("discreet.") for m, inside in imports(tree_of(name)) if not inside} & set(FILES)
@@ -312,6 +314,7 @@ def foreign_privates(name: str, tree: ast.AST) -> list[str]:
     return [one for one in found if one not in NOT_OURS and not one.endswith(NOT_OURS_OF_ANY)]
 
 
+@pytest.mark.slow
 def test_private_names_stay_in_their_package() -> None:
     assert [(name, found) for name in sorted(FILES) if (found := foreign_privates(name, tree_of(name)))] == []
 

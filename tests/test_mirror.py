@@ -17,9 +17,9 @@ ABOUT_THE_PROJECT = {
     "mutate",
     "package",
     "proofs",
+    "sampled_tests",
     "servers",
     "site",
-    "slow_tests",
 }
 
 

@@ -88,6 +88,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_change_that_no_test_notices_is_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ends.py", "--lines", "6", "--at-least", "92"], project) == 1
     said = capsys.readouterr().out
@@ -97,11 +98,13 @@ def test_a_change_that_no_test_notices_is_counted(project: Path, capsys: pytest.
     assert (project / "src/small_package/ends.py").read_text().count("x > 9") == 1, "the working tree is not touched"
 
 
+@pytest.mark.slow
 def test_a_change_that_a_test_notices_is_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ends.py", "--lines", "1-3", "--sample", "1", "--seed", "7", "--at-least", "92"], project) == 0
     assert capsys.readouterr().out == "ends.py: 1 of 1 changes were noticed (100 %)\n"
 
 
+@pytest.mark.slow
 def test_a_module_whose_tests_fail_anyway_has_no_score(project: Path, tmp_path: Path) -> None:
     (project / "tests/test_ends.py").write_text("def test_nothing():\n    assert False\n")
     (tmp_path / "copy").mkdir()

@@ -68,6 +68,7 @@ POSITIVE: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [*NOT_NUMBERS, *NOT_POSITIVE], ids=short)
 @pytest.mark.parametrize("name", POSITIVE)
 @pytest.mark.usefixtures("no_bits")
@@ -239,6 +240,7 @@ def peak_beyond(draw: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [lambda: noise.discrete_laplace(10**6, size=10**7), lambda: noise.discrete_gaussian(10**6, size=10**7),

@@ -7,6 +7,8 @@ import sys
 from importlib import metadata, resources
 from pathlib import Path
 
+import pytest
+
 import discreet
 
 QUICK = """
@@ -20,6 +22,7 @@ print({"scipy.stats", "matplotlib", "torch", "pandas"} & set(sys.modules))
 """
 
 
+@pytest.mark.slow
 def test_the_import_brings_in_nothing_heavy() -> None:
     """Import time itself is measured in bench/imports.py; here is what would make it slow. Engines know no noise."""
     done = subprocess.run([sys.executable, "-c", QUICK], capture_output=True, text=True, check=True)

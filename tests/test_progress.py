@@ -40,6 +40,7 @@ def console(screen: io.StringIO) -> Console:
     return Console(file=screen, force_terminal=True, width=80)
 
 
+@pytest.mark.slow
 def test_the_step_and_the_time_are_shown_and_taken_away_again() -> None:
     screen = Screen("reading")
     with Progress(True, after=0, console=console(screen)) as progress:
@@ -50,6 +51,7 @@ def test_the_step_and_the_time_are_shown_and_taken_away_again() -> None:
     assert screen.getvalue().endswith("\x1b[2K")  # the line is wiped
 
 
+@pytest.mark.slow
 def test_a_later_step_replaces_the_first() -> None:
     screen = Screen("noise")
     with Progress(True, after=0, console=console(screen)) as progress:
@@ -66,6 +68,7 @@ def test_what_is_quick_or_unwatched_says_nothing(wanted: bool | None) -> None:
     assert screen.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_a_failure_inside_passes_and_stops_it() -> None:
     screen = Screen("reading")
 
@@ -97,6 +100,7 @@ class Patient:
         return self._engine.run(works, schemas)
 
 
+@pytest.mark.slow
 def test_a_release_shows_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen("reading the data")
     monkeypatch.setattr(
@@ -114,6 +118,7 @@ def test_a_declared_session_keeps_its_choice() -> None:
     assert session.with_columns()._progress is False
 
 
+@pytest.mark.slow
 def test_a_terminal_is_told_from_a_pipe() -> None:
     script = "from discreet.progress import Progress; print(Progress(None)._wanted)"
     ours, theirs = pty.openpty()

@@ -25,6 +25,7 @@ REQUIRED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", proofs.proof_files(), ids=lambda p: p.stem)
 def test_the_proof_is_about_the_code_as_it_is(path: Path) -> None:
     claims = list(proofs.CLAIM.finditer(path.read_text()))

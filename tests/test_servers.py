@@ -36,6 +36,7 @@ def test_postgres_answers(postgres_dsn: str) -> None:
     assert ask(postgres_dsn, "SHOW fsync") == "off"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [1, 2])
 def test_a_fresh_database_is_empty(fresh_database: str, turn: int) -> None:
     assert ask(fresh_database, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 0
@@ -43,6 +44,7 @@ def test_a_fresh_database_is_empty(fresh_database: str, turn: int) -> None:
         connection.execute("CREATE TABLE left_behind (n int)")
 
 
+@pytest.mark.slow
 def test_what_was_committed_survives_a_kill(durable_postgres: Postgres, durable_postgres_dsn: str) -> None:
     assert [ask(durable_postgres_dsn, f"SHOW {name}") for name in ("fsync", "synchronous_commit")] == ["on", "on"]
     with psycopg.connect(durable_postgres_dsn, autocommit=True) as connection:
@@ -115,6 +117,7 @@ def site(folder: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_the_browser_clicks(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE)
     with site(tmp_path) as url:
@@ -130,6 +133,7 @@ def test_the_browser_clicks(browser: Browser, tmp_path: Path) -> None:
         assert browser.find("p").get_attribute("data-seen") == "never"
 
 
+@pytest.mark.slow
 def test_the_console_is_heard(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE + "<script>throw new Error('ouch')</script><img src=none.png>")
     heard: list[str] = []

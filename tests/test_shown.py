@@ -29,6 +29,7 @@ LONG: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", LONG.values(), ids=LONG)
 def test_what_is_shown_fits_on_a_few_lines(make: Any) -> None:
     """A plan for marginals was 15,000 characters, a list of keys as long as the list."""

@@ -84,6 +84,7 @@ def test_a5_sums_do_not_wrap() -> None:
     assert total == {(): 4000 * FULL * (1 << 30)}  # 2^61 is 2^30 cells of 2^31
 
 
+@pytest.mark.slow
 def test_a6_a7_the_order_of_rows_never_matters() -> None:
     rows = [2.0**53, *[1.0] * 1000, -(2.0**53)]
     columns = {"x": dp.bounds(-(2**53), 2**53)}
@@ -150,6 +151,7 @@ ORACLES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ORACLES)
 def test_b2_no_row_decides_between_error_and_answer(measure: str) -> None:
     """Either the question is refused whatever the data are, or it is answered whatever the data are."""
@@ -164,6 +166,7 @@ def test_b2_no_row_decides_between_error_and_answer(measure: str) -> None:
     assert len(outcomes) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["frame", "Parquet", "CSV"])
 def test_b2_no_stored_value_decides_between_error_and_answer(source: str, tmp_path: Path) -> None:
     """One row with text that is not UTF-8, a line break, a moment far away: all questions are answered with it too."""
@@ -223,6 +226,7 @@ def test_b3_b8_no_value_in_messages_or_logs(caplog: pytest.LogCaptureFixture) ->
     assert "boom" not in caplog.text
 
 
+@pytest.mark.slow
 def test_b6_the_cost_does_not_depend_on_the_data() -> None:
     spent = set()
     for table in (EV, EV.slice(0, 0)):
@@ -233,6 +237,7 @@ def test_b6_the_cost_does_not_depend_on_the_data() -> None:
     assert len(spent) == 1
 
 
+@pytest.mark.slow
 def test_b7_the_shape_of_a_result_is_public() -> None:
     shapes = set()
     for table in (EV, EV.slice(0, 0), EV.slice(3, 1)):
@@ -245,6 +250,7 @@ def test_b7_the_shape_of_a_result_is_public() -> None:
 # --- C: pipelines ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_c3_keys_do_not_come_from_the_data() -> None:
     answer = session().sql("SELECT city, COUNT(*) AS n FROM ev GROUP BY city").release(epsilon=50)
     assert answer["city"] == ["a", "b", "c"]
@@ -294,6 +300,7 @@ def test_c6_the_argument_of_the_aggregate_is_bounded() -> None:
     assert times == pytest.approx(1_000_000 * plain, rel=0.01)
 
 
+@pytest.mark.slow
 def test_c9_the_budget_is_split_over_all_outputs() -> None:
     s = session()
     s.sql("SELECT COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, SUM(v) AS t FROM ev").release(epsilon=2)
@@ -305,6 +312,7 @@ def test_c9_the_budget_is_split_over_all_outputs() -> None:
     assert two > 1.5 * one
 
 
+@pytest.mark.slow
 def test_c10_the_denominator_is_noisy() -> None:
     one = pa.table({"uid": list(range(1000)), "x": [10.0] * 1000})
     answers = {
@@ -329,6 +337,7 @@ def test_c18_an_answer_is_a_value() -> None:
     assert len({str(answer.to_arrow()) for _ in range(20)}) == 1
 
 
+@pytest.mark.slow
 def test_c19_equal_questions_get_fresh_noise() -> None:
     s = session()
     values = {
@@ -362,6 +371,7 @@ def test_a_count_inside_a_condition_is_released_with_noise_and_paid_for() -> Non
     assert len(seen) > 2  # noise of scale 50,000: three draws of twelve differ but with a chance below 1e-40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "words"), [
     ("SELECT COUNT(*) FROM ev a JOIN ev b ON a.city = b.city", "unit"),  # E2
     ("SELECT COUNT(*) FROM ev a CROSS JOIN ev b", "join"),
@@ -407,6 +417,7 @@ def test_e_is_refused_by_name(text: str, words: str) -> None:
 EV_TABLE = EV  # what a replacement scan would find
 
 
+@pytest.mark.slow
 def test_e4_having_sees_noisy_values_only() -> None:
     rows = pa.table({"uid": list(range(200)), "city": ["a"] * 200})
     kept = set()
@@ -424,6 +435,7 @@ def test_e6_a_common_table_expression_may_be_named_like_the_table() -> None:
     assert twice[()] <= (10 + 2 + 2 + 2) * FULL  # unit 1 has ten rows of the union, the others two
 
 
+@pytest.mark.slow
 def test_e7_null_units_are_dropped_and_text_units_stay_apart() -> None:
     (counted,) = exact("SELECT COUNT(DISTINCT uid) AS n FROM ev")
     assert counted == {(): 4 * FULL}
@@ -460,6 +472,7 @@ def test_e14_distinct_values_of_one_unit_are_bounded() -> None:
     assert counted == {(): 10}
 
 
+@pytest.mark.slow
 def test_e15_division_is_not_the_engines() -> None:
     rows, columns = pa.table({"uid": [1], "v": [3]}), {"v": dp.bounds(-100, 100)}
     text = "SELECT SUM(CLAMP(v / 2, -100, 100)) AS s FROM ev"
@@ -476,6 +489,7 @@ def test_unsupported_names_what_and_hints() -> None:
     assert refusal.value.hint
 
 
+@pytest.mark.slow
 def test_the_check_finds_nothing_here() -> None:
     for text in (
         "SELECT city, COUNT(*) AS n, AVG(x) AS a FROM ev GROUP BY city",

@@ -50,6 +50,7 @@ def l2(parts: list[int]) -> bool:
     return sum(part * part for part in parts) <= ONE * ONE * GROUPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "short"), [("Q1", l1), ("Q2", l2), ("Q3", l2), ("Q4", l2), ("Q5", l2)])
 def test_one_user_moves_the_answer_by_no_more_than_is_said(
     question: str, short: Callable[[list[int]], bool], tmp_path: Path

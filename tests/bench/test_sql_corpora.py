@@ -9,6 +9,8 @@ from bench.sql_corpora import DELTA, OURS, PRICE, Result, Text, results, rows, t
 from discreet import Approx, Session
 from discreet.errors import BadQuestion
 
+pytestmark = pytest.mark.slow
+
 DASHBOARDS = {"39", "48", "76", "100", "101", "102", "104", "107", "108", "122", "127", "129"}
 NOT_YET: dict[str, set[str]] = {"tpch_like": set(), "clickbench_like": {"36"}, "surveys_like": set(),
                                 "dashboards_like": DASHBOARDS}  # fmt: skip

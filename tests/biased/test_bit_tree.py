@@ -21,6 +21,7 @@ def payoff_of(steps: Steps, string: int) -> int:
     return steps.payoffs[sum(cut <= string for cut in steps.cuts)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_best_is_the_maximum_over_every_source(depth: int) -> None:
     """Leans of -1, 0 and 1 at each node: the value is linear in each bias, so the ends of its range are enough."""
@@ -72,6 +73,7 @@ def test_rounding_goes_the_stated_way() -> None:
         assert best(game, GAMMA, up=True) - best(game, GAMMA, up=False) <= 2 * 21
 
 
+@pytest.mark.slow
 def test_the_twin_that_rounds_the_wrong_way_is_caught() -> None:
     """Rounding down where up is promised falls below the brute force for some game."""
     rng = random.Random(4)

@@ -31,6 +31,7 @@ FIGURES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("base", "grid", "gamma", "expected"), FIGURES)
 def test_the_reference_figures(base: str, grid: int, gamma: str, expected: float) -> None:
     found = certify_laplace(base, grid, gamma, inputs=(0, 1), within=10 / Fraction(base))
@@ -101,6 +102,7 @@ def single(q: Fraction, other: Fraction, z: int, *, base: Fraction, grid: Fracti
     return float(Pair(cells[0], cells[1], depth).bound(Fraction(gamma), 14)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", ["0.05", "0.3"])
 def test_no_pair_of_inputs_and_no_output_exceeds_the_certificate(gamma: str) -> None:
     rng = random.Random(11)
@@ -115,6 +117,7 @@ def test_no_pair_of_inputs_and_no_output_exceeds_the_certificate(gamma: str) -> 
     assert seen > 0.8 * top  # the search is not blind
 
 
+@pytest.mark.slow
 def test_more_bias_and_more_sensitivity_never_cost_less() -> None:
     costs = [certify_laplace("0.2", 5, gamma) for gamma in ("0", "0.02", "0.1", "0.4")]
     assert all(a.upper <= b.upper for a, b in pairwise(costs))
@@ -122,11 +125,13 @@ def test_more_bias_and_more_sensitivity_never_cost_less() -> None:
     assert all(a.upper <= b.upper for a, b in pairwise(steps))
 
 
+@pytest.mark.slow
 def test_a_high_bias_is_still_certified() -> None:
     found = certify_laplace("0.1", 10, "0.8")
     assert 5 < found.lower <= found.upper < 5.3
 
 
+@pytest.mark.slow
 def test_inputs_may_be_moved_by_the_grid() -> None:
     here, there = (certify_laplace("0.2", 5, "0.1", inputs=(q, q + 1)) for q in (2, 5 * 10**12 + 2))
     assert here == there
@@ -159,6 +164,7 @@ def test_bad_parameters_are_refused(arguments: dict[str, object]) -> None:
 # --- the tails -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_tails_repeat_themselves() -> None:
     """Beyond the boxes everything is a copy: a shift by ln 2 halves all lengths in the tail."""
     gamma, width, moved = Fraction(1, 5), Fraction(1), Fraction(1, 10)
@@ -211,6 +217,7 @@ def test_the_twin_that_ignores_one_direction_is_caught() -> None:
     assert both.upper >= max(one_way, other_way)
 
 
+@pytest.mark.slow
 def test_the_twin_that_knows_one_alignment_only_is_caught() -> None:
     """What holds for the inputs 0 and 1 does not hold for q and q + 1."""
     base, grid, gamma = Fraction(1, 5), Fraction(5), "0.2"

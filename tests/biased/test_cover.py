@@ -42,6 +42,7 @@ def merged(ends: Sequence[int], pay: Sequence[int]) -> Steps:
     return Steps(cuts, payoffs, 40)
 
 
+@pytest.mark.slow
 def test_holds_says_no_below_the_truth_and_yes_above() -> None:
     base, width, gamma = Fraction(1, 10), Fraction(1), Fraction(1, 10)
     truth = certify_laplace("0.1", 10, "0.1")

@@ -53,6 +53,7 @@ def adversary(m: BiasedLaplace, q: int, other: int, z: int, loss: Fraction) -> S
 # --- the law -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [0, 3, -4])
 def test_the_law_on_every_bit_path(mechanism: BiasedLaplace, value: int) -> None:
     exact = mechanism.read(value)
@@ -66,6 +67,7 @@ def test_the_law_on_every_bit_path(mechanism: BiasedLaplace, value: int) -> None
         assert low <= p + undecided
 
 
+@pytest.mark.slow
 def test_the_law_is_the_rounded_laplace_law(mechanism: BiasedLaplace) -> None:
     def cdf(x: float) -> float:
         return math.exp(x) / 2 if x < 0 else 1 - math.exp(-x) / 2
@@ -76,6 +78,7 @@ def test_the_law_is_the_rounded_laplace_law(mechanism: BiasedLaplace) -> None:
         assert float(low) - 1e-12 <= truth <= float(high) + 1e-12
 
 
+@pytest.mark.slow
 def test_the_output_is_monotone_in_the_bits_and_decided_as_early_as_it_can_be(mechanism: BiasedLaplace) -> None:
     told = [mechanism.draw(Fraction(0), Replay(value=u << 200, length=209)) for u in range(1, 512)]
     assert told == sorted(told)
@@ -84,6 +87,7 @@ def test_the_output_is_monotone_in_the_bits_and_decided_as_early_as_it_can_be(me
     assert tape.left > 190  # a bit at a time, and no more than it takes
 
 
+@pytest.mark.slow
 def test_reals_and_large_values() -> None:
     m = biased_laplace(sensitivity="0.5", epsilon=1, gamma="0.05")
     value = m.release(3.7).value
@@ -100,6 +104,7 @@ def test_whole_mechanisms_read_whole_numbers_only(mechanism: BiasedLaplace, valu
         mechanism.read(value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [True, "3", float("nan"), float("inf"), 1j])
 def test_real_mechanisms_read_finite_numbers_only(value: object) -> None:
     with pytest.raises(BadData):
@@ -109,6 +114,7 @@ def test_real_mechanisms_read_finite_numbers_only(value: object) -> None:
 # --- the price ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sensitivity", "epsilon", "gamma"),
     [(1, 1, "0.1"), (1, "0.1", "0.1"), ("0.5", 1, "0.05")],
@@ -133,6 +139,7 @@ def test_a_receipt_for_something_else_is_refused(mechanism: BiasedLaplace) -> No
         mechanism.release(42, Receipt(events.Pure(2), number=1))
 
 
+@pytest.mark.slow
 def test_the_price_holds_under_the_worst_source(mechanism: BiasedLaplace) -> None:
     """The exact law on the source that was made to break it: the loss comes close to ε and never exceeds it."""
     loss, q, other, z = worst(mechanism)
@@ -145,6 +152,7 @@ def test_the_price_holds_under_the_worst_source(mechanism: BiasedLaplace) -> Non
     assert math.log(p[z] / (r[z] + open_r)) > 0.85 * float(mechanism.epsilon)
 
 
+@pytest.mark.slow
 def test_samples_under_the_worst_source_prove_no_more_than_the_price(mechanism: BiasedLaplace) -> None:
     """Clopper-Pearson at 1e-9: what the audit proves stays below the certificate."""
     loss, q, other, z = worst(mechanism)
@@ -159,6 +167,7 @@ def test_samples_under_the_worst_source_prove_no_more_than_the_price(mechanism: 
     assert proven_loss(seen[0], seen[1], n) <= mechanism.epsilon
 
 
+@pytest.mark.slow
 def test_the_ordinary_grid_is_refuted_by_the_same_audit() -> None:
     """Noise of the ordinary mechanism at ε = 0.1, integer answers, γ = 0.5: samples prove a loss far above ε."""
     twin = BiasedLaplace(Fraction(10), Fraction(1), SanthaVazirani("0.5"), Fraction(1), Fraction(1, 10))
@@ -174,6 +183,7 @@ def test_the_ordinary_grid_is_refuted_by_the_same_audit() -> None:
     assert proven_loss(seen[0], seen[1], n) > 10 * twin.epsilon
 
 
+@pytest.mark.slow
 def test_the_parity_attack_finds_nothing_here(mechanism: BiasedLaplace) -> None:
     """The source that breaks additive noise favours every second output; neighbours still agree within ε."""
     n, half = 2500, 2 * int(mechanism.grid)
@@ -205,6 +215,7 @@ class Then:
         raise AssertionError("bits one by one")
 
 
+@pytest.mark.slow
 def test_prices_do_not_add_up_on_one_adversarial_stream(mechanism: BiasedLaplace) -> None:
     """A second release, of a constant, from the same stream: the source tells through it what the first bits were.
 
@@ -239,6 +250,7 @@ def outward(prefix: int, length: int) -> int:
     return 1 if length == 0 or prefix >> (length - 1) else -1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", ["0.1", "0.4"])
 def test_the_expected_error_holds_and_is_close(gamma: str) -> None:
     m = biased_laplace(sensitivity=1, epsilon=2, gamma=gamma)
@@ -256,6 +268,7 @@ def test_the_expected_error_holds_and_is_close(gamma: str) -> None:
     assert m.expected_error_fair < m.expected_error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", ["0.5", "0.9", "0.99"])
 def test_the_error_bar_holds_under_the_worst_source(mechanism: BiasedLaplace, confidence: str) -> None:
     error = mechanism.error_at(confidence)
@@ -266,6 +279,7 @@ def test_the_error_bar_holds_under_the_worst_source(mechanism: BiasedLaplace, co
     assert mechanism.interval(confidence) == (-error, error)
 
 
+@pytest.mark.slow
 def test_wide_grids_and_boxes_of_offsets() -> None:
     m = biased_laplace(sensitivity=1, epsilon="0.1", gamma="0.1")
     assert m.grid > 8
@@ -290,6 +304,7 @@ def test_other_bad_parameters(sensitivity: object, epsilon: object) -> None:
         biased_laplace(sensitivity, epsilon, "0.1")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_grid_that_cannot_reach_epsilon_says_what_it_can() -> None:
     with pytest.raises(BadParameter, match=r"at least about 0\.9\d* on a grid of 1 with gamma 0\.1") as told:
         biased_laplace(1, "0.5", "0.1", grid=1)
@@ -297,11 +312,13 @@ def test_a_grid_that_cannot_reach_epsilon_says_what_it_can() -> None:
     assert biased_laplace(1, 1, "0.1", grid=5).grid == 5
 
 
+@pytest.mark.slow
 def test_an_epsilon_that_no_grid_reaches_says_what_is_reachable() -> None:
     with pytest.raises(BadParameter, match="must be at least about"):
         biased_laplace(1, "0.1", "0.9")
 
 
+@pytest.mark.slow
 def test_whole_answers_need_whole_parameters() -> None:
     with pytest.raises(BadParameter, match="whole"):
         biased_laplace("0.5", 1, "0.1", real=False)

@@ -6,6 +6,7 @@ from discreet.biased.plots import accuracy_curve, plot_accuracy, plot_privacy, p
 from discreet.errors import BadParameter, MissingExtra
 
 
+@pytest.mark.slow
 def test_curves_rise_with_the_bias() -> None:
     fine, coarse = (privacy_curve("0.1", grid, ["0.05", "0.3"]) for grid in (1, 10))
     assert fine[0].upper < fine[1].lower
@@ -15,6 +16,7 @@ def test_curves_rise_with_the_bias() -> None:
     assert low < high
 
 
+@pytest.mark.slow
 def test_figures_have_their_curves() -> None:
     axes = plot_privacy(gammas=["0.05", "0.1"]).axes[0]
     assert len(axes.lines) == 3

@@ -46,6 +46,7 @@ def test_fair_bits_give_ordinary_randomized_response() -> None:
     assert m.truth_at_least <= m.truth_fair < m.truth_at_least + Fraction(1, 1 << 40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("categories", "gamma"), [(2, "0.1"), (2, "0.5"), (3, "0.3"), (4, "0.1")])
 def test_no_source_on_short_strings_beats_the_price(categories: int, gamma: str) -> None:
     """All sources on 7 bits, by the frontier: strings that are open then count for nobody, so P and Q are too small by
@@ -63,6 +64,7 @@ def test_no_source_on_short_strings_beats_the_price(categories: int, gamma: str)
                     assert a <= math.exp(1) * (b + open_mass)
 
 
+@pytest.mark.slow
 def test_the_worst_source_comes_close_and_samples_prove_no_more() -> None:
     m, n, depth = biased_randomized_response(1, "0.3"), 3000, 60
     half, share = Fraction(1, 2), m.share / 2

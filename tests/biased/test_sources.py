@@ -62,6 +62,7 @@ def test_a_strategy_cannot_ask_for_more_than_the_model_allows() -> None:
         Biased(SanthaVazirani("0.1"), lambda prefix, length: 2).bits(1)
 
 
+@pytest.mark.slow
 def test_biased_bits_have_the_stated_probability() -> None:
     """False-alarm rate 1e-9 (Hoeffding: 20,000 bits stray by 3.3 % with probability 2 exp(-2 n t^2) < 1e-18)."""
     source = Biased(SanthaVazirani("0.5"), lambda prefix, length: 1 if length % 2 == 0 else -1)
@@ -73,6 +74,7 @@ def test_biased_bits_have_the_stated_probability() -> None:
     assert 0 <= source.below(10) < 10
 
 
+@pytest.mark.slow
 def test_the_tilted_source_is_a_santha_vazirani_source() -> None:
     """Every set of strings of 5 bits that random choice finds: the weights 1±γ never bias a bit by more than γ."""
     rng = random.Random(1)
@@ -98,6 +100,7 @@ def test_tilting_multiplies_the_odds() -> None:
     assert abs(seen / n - 9 / 14) < 0.054  # 2 exp(-2 n t^2) < 1e-9
 
 
+@pytest.mark.slow
 def test_the_parity_attack_breaks_additive_noise() -> None:
     """ε is 1/100, and with bits biased by 0.3 samples prove a loss above a quarter; the noise is not to blame."""
     scale, model, n = Fraction(100), SanthaVazirani("0.3"), 3000

@@ -10,6 +10,7 @@ from tests.checking.planted import FAULTS, Fault
 each_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 
 
+@pytest.mark.slow
 @each_fault
 def test_the_fault_is_caught(fault: Fault) -> None:
     report = fault.planted()
@@ -17,6 +18,7 @@ def test_the_fault_is_caught(fault: Fault) -> None:
     assert "refuted" in str(report)
 
 
+@pytest.mark.slow
 @each_fault
 def test_the_honest_twin_is_not(fault: Fault) -> None:
     report = fault.honest()

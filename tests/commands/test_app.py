@@ -12,12 +12,14 @@ import pytest
 from discreet.commands.app import COMMANDS, load_command
 
 
+@pytest.mark.slow
 def test_without_a_command_it_helps() -> None:
     command = Path(sys.executable).with_name("discreet")
     done = subprocess.run([command], capture_output=True, text=True, check=False)
     assert "demo" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_it_prints_its_version() -> None:
     command = Path(sys.executable).with_name("discreet")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)

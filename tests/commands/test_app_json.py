@@ -42,6 +42,7 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, clic
             yield " ".join((*path, name)), found
 
 
+@pytest.mark.slow
 def test_every_command_prints_json(visits: Path, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     days = tmp_path / "days.csv"

@@ -13,6 +13,7 @@ from tests.helpers.commands import OPTIONS, SQL, run
 from tests.helpers.curator.land import CANARY
 
 
+@pytest.mark.slow
 def test_ask_prints_values_with_error_bars_and_what_was_spent(visits: Path) -> None:
     done = run("ask", visits, SQL, *OPTIONS, "--epsilon", "1", "--max-rows", 1)
     assert done.exit_code == 0, done.output
@@ -21,6 +22,7 @@ def test_ask_prints_values_with_error_bars_and_what_was_spent(visits: Path) -> N
     assert "spent epsilon 1" in done.output
 
 
+@pytest.mark.slow
 def test_ask_as_json(visits: Path) -> None:
     done = run("ask", visits, SQL, *OPTIONS, "--epsilon", "1000", "--max-rows", 1, "--json")
     shown = json.loads(done.stdout)
@@ -30,6 +32,7 @@ def test_ask_as_json(visits: Path) -> None:
     assert shown["cost"] == "epsilon 1000"
 
 
+@pytest.mark.slow
 def test_a_preview_as_json_holds_no_infinity(visits: Path) -> None:
     """The error of a sum whose bounds are chosen when it is released is null."""
     asked = ("SELECT COUNT(*) AS n, SUM(cost) AS s FROM visits", "--unit", "person", "--epsilon", "1")
@@ -37,6 +40,7 @@ def test_a_preview_as_json_holds_no_infinity(visits: Path) -> None:
     assert [column["error"] is None for column in shown["columns"]] == [False, True]
 
 
+@pytest.mark.slow
 def test_the_budget_in_a_ledger_outlives_the_process(visits: Path, tmp_path: Path) -> None:
     kept = ("--ledger", tmp_path / "kept.ledger")
     count = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5")
@@ -55,6 +59,7 @@ def test_the_budget_in_a_ledger_outlives_the_process(visits: Path, tmp_path: Pat
     assert "holds the same data" in renamed.output
 
 
+@pytest.mark.slow
 def test_a_budget_in_a_ledger_protects_the_unit_that_it_was_opened_for(visits: Path, tmp_path: Path) -> None:
     kept = ("--ledger", tmp_path / "kept.ledger", "--epsilon", "0.1")
     count = ("ask", visits, "SELECT COUNT(*) AS n FROM visits")
@@ -70,12 +75,14 @@ def test_a_budget_in_a_ledger_protects_the_unit_that_it_was_opened_for(visits: P
         assert list(ledger.populations) == ["visits"]
 
 
+@pytest.mark.slow
 def test_an_error_instead_of_a_price(visits: Path) -> None:
     asked = ("--error", "25", "--budget", "10", "--json", "--max-rows", 1)
     done = run("preview", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", *asked)
     assert json.loads(done.stdout)["columns"][0]["error"] <= 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -101,6 +108,7 @@ def test_a_refusal_is_one_line_and_status_1(visits: Path, arguments: tuple[str, 
     assert CANARY not in done.output
 
 
+@pytest.mark.slow
 def test_without_a_ledger_it_says_that_nothing_is_remembered(visits: Path, tmp_path: Path) -> None:
     count = ("ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5")
     kept = ("--ledger", tmp_path / "kept.ledger", "--budget", "2")
@@ -110,6 +118,7 @@ def test_without_a_ledger_it_says_that_nothing_is_remembered(visits: Path, tmp_p
     assert json.loads(run(*count, *kept, "--json").stdout)["remembered"] is True
 
 
+@pytest.mark.slow
 def test_a_delta_that_the_ledger_does_not_have_is_refused(visits: Path, tmp_path: Path) -> None:
     count = ("ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.1", "--ledger")
     assert run(*count, tmp_path / "pure", "--budget", "2").exit_code == 0
@@ -121,6 +130,7 @@ def test_a_delta_that_the_ledger_does_not_have_is_refused(visits: Path, tmp_path
     assert run(*count, tmp_path / "both", "--delta", "1e-8").exit_code == 1
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_there_is_named(visits: Path, tmp_path: Path) -> None:
     count = ("ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--budget", "2")
     refused = run(*count, "--ledger", tmp_path / "nowhere" / "kept.ledger")
@@ -128,6 +138,7 @@ def test_a_folder_that_is_not_there_is_named(visits: Path, tmp_path: Path) -> No
     assert "must be in a folder that is there" in refused.output
 
 
+@pytest.mark.slow
 def test_a_session_and_ask_share_a_ledger(visits: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.ledger"
     table = dp.table(visits, unit="person")

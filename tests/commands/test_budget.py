@@ -11,6 +11,8 @@ import discreet as dp
 from discreet.ledger import open_ledger
 from tests.helpers.commands import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("rule", [dp.Rule.ZCDP, dp.Rule.ADVANCED, dp.Rule.BASIC])
 def test_what_an_analyst_spent_is_told_against_their_own_cap(

@@ -46,6 +46,7 @@ def test_a_claim_that_does_not_exits_with_1(app: typer.Typer) -> None:
     assert {report["counterexample"]["first"], report["counterexample"]["second"]} == {"[0]", "[]"}
 
 
+@pytest.mark.slow
 def test_our_own_claims_are_checked_without_a_target(app: typer.Typer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(self_check, "OWN", {name: self_check.OWN[name] for name in ("laplace", "gaussian")})
     done = run(app, "check")
@@ -54,6 +55,7 @@ def test_our_own_claims_are_checked_without_a_target(app: typer.Typer, monkeypat
     assert "gaussian" in done.output
 
 
+@pytest.mark.slow
 def test_releases_and_html(app: typer.Typer) -> None:
     done = run(app, "check", f"{HERE}:keyed", "--values", "['a', 'b']", "--rows", "1", "--format", "html")
     assert done.exit_code == 0

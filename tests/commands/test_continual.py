@@ -24,6 +24,7 @@ def given(tmp_path: Path) -> list[str]:
             "--ledger", str(tmp_path / "budget.db")]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_days_are_read_shown_and_paid_once(given: list[str]) -> None:
     preview = RUN.invoke(app, ["continual", "preview", *given, "--json"])
     assert preview.exit_code == 0, preview.output
@@ -56,6 +57,7 @@ def test_the_method_decides_what_gets_noise(given: list[str]) -> None:
     assert "must be one of values" in wrong.output.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_a_day_twice_is_refused_in_words(given: list[str]) -> None:
     first = RUN.invoke(app, ["continual", "advance", *given, "--day", "2026-11-02"])
     assert "day 1 of 30" in first.output

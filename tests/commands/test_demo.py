@@ -6,9 +6,12 @@ import sys
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
+
 from discreet.commands.demo import QUESTIONS, hospital
 
 
+@pytest.mark.slow
 def test_demo_shows_the_law_beside_the_draws() -> None:
     command = Path(sys.executable).with_name("discreet")
     wide = os.environ | {"COLUMNS": "200"}
@@ -29,6 +32,7 @@ def test_the_questions_of_the_demo_ask_for_more_than_its_budget_only_at_the_end(
     assert prices[-1] > 0
 
 
+@pytest.mark.slow
 def test_every_question_of_the_demo_can_be_asked() -> None:
     session = hospital(3)
     for question, epsilon in QUESTIONS:

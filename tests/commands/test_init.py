@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from discreet.commands.init import propose_unit
 from discreet.curator.service.config import read_config
@@ -17,6 +18,7 @@ from tests.helpers.curator.land import CANARY
 from tests.helpers.postgres_engine import execute
 
 
+@pytest.mark.slow
 def test_init_writes_a_file_that_serves_and_holds_nothing_of_the_data(visits: Path, tmp_path: Path) -> None:
     out = tmp_path / "curator.toml"
     done = run("init", visits, "--output", out, "--unit", "person", "--epsilon", "3")
@@ -35,6 +37,7 @@ def test_init_writes_a_file_that_serves_and_holds_nothing_of_the_data(visits: Pa
     assert run("init", visits, "--output", out).exit_code == 1  # never writes over a file
 
 
+@pytest.mark.slow
 def test_init_has_a_line_for_times(tmp_path: Path) -> None:
     pq.write_table(pa.table({"person": [1], "arrived": [datetime(2024, 3, 1)]}), tmp_path / "t.parquet")
     assert run("init", tmp_path / "t.parquet", "--output", tmp_path / "c.toml").exit_code == 0
@@ -44,6 +47,7 @@ def test_init_has_a_line_for_times(tmp_path: Path) -> None:
     open_curator(read_config(tmp_path / "c.toml"), create=True).close()
 
 
+@pytest.mark.slow
 def test_init_takes_tables_of_postgresql(tmp_path: Path, fresh_database: str) -> None:
     """It took the address for the name of a file."""
     execute(fresh_database, "CREATE TABLE visits (patient_id int, cost numeric(10, 2), clinic text)")
@@ -58,6 +62,7 @@ def test_init_takes_tables_of_postgresql(tmp_path: Path, fresh_database: str) ->
     assert not (tmp_path / "other.toml").exists()
 
 
+@pytest.mark.slow
 def test_names_in_a_file_cannot_write_lines_of_the_configuration(tmp_path: Path) -> None:
     evil = 'x\n[server]\nhost = "0.0.0.0"\n"\x7f\u2028'
     path = tmp_path / "visits.parquet"

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.commands import run
 
 
+@pytest.mark.slow
 def test_a_ledger_of_ask_can_be_looked_at_and_checked(visits: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.ledger"
     count = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5")

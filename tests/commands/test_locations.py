@@ -13,11 +13,13 @@ from discreet.errors import BadParameter, DiscreetError
 from tests.helpers.curator.land import write_town
 
 
+@pytest.mark.slow
 def test_a_configuration_names_its_ledger(config: Path) -> None:
     found = read_config(config)
     assert ledger_location(config) == (found.ledger, found.key, found.head)
 
 
+@pytest.mark.slow
 def test_the_file_of_a_ledger_is_taken_for_itself(config: Path) -> None:
     file = Path(str(read_config(config).ledger))
     assert file.read_bytes()[:15] == b"SQLite format 3"
@@ -37,6 +39,7 @@ def test_what_is_neither_is_refused(content: bytes | None, tmp_path: Path) -> No
         ledger_location(path)
 
 
+@pytest.mark.slow
 def test_a_curator_is_made_from_its_file_once(tmp_path: Path) -> None:
     path = write_town(tmp_path / "town", people=3)
     with open_curator_of(path) as first:

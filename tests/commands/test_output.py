@@ -22,6 +22,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -48,6 +49,7 @@ def test_a_wrong_file_or_name_is_one_line_too_and_json_with_json(config: Path, a
         assert set(shown["error"]) == {"kind", "message", "hint", "fields"}
 
 
+@pytest.mark.slow
 def test_an_internal_error_shows_no_value(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(CANARY)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.commands import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_profile_is_printed_with_what_was_spent(visits: Path) -> None:

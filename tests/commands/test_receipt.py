@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from tests.helpers.commands import run
 
 
+@pytest.mark.slow
 def test_receipts_are_checked_without_a_ledger(config: Path, tmp_path: Path) -> None:
     curator = open_curator(read_config(config))
     curator.ledger.owner.add_analyst("zoe")

@@ -16,6 +16,7 @@ from discreet.query.plan.schema import bounds
 from tests.helpers.commands import OPTIONS, SQL, run
 
 
+@pytest.mark.slow
 def test_keys_are_read_as_the_column_is_stored(visits: Path) -> None:
     by = "SELECT code, COUNT(*) AS n FROM visits GROUP BY code"
     done = run("ask", visits, by, "--unit", "person", "--epsilon", "1", "--keys", "code=0,1,2", "--json")
@@ -39,6 +40,7 @@ def test_bounds_have_a_colon_or_dots_between(text: str, ends: tuple[str, str]) -
     bounds(*ends)
 
 
+@pytest.mark.slow
 def test_bounds_of_times_are_asked_with(tmp_path: Path) -> None:
     times = [datetime(2024, 3, 1) + timedelta(hours=i) for i in range(200)]
     pq.write_table(pa.table({"person": list(range(200)), "arrived": times}), tmp_path / "t.parquet")
@@ -61,6 +63,7 @@ def test_bounds_that_nobody_knows_are_chosen_out_of_the_price(tmp_path: Path) ->
     assert row[0] == pytest.approx(19.5, abs=5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fixed_noise")
 def test_blanks_around_keys_do_not_count_unless_quoted(visits: Path) -> None:
     assert read_keys(' North ,South,"a, ""b""", " c "') == ["North", "South", 'a, "b"', " c "]

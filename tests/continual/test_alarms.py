@@ -112,6 +112,7 @@ def alarm_law(values: tuple[int, ...], alarm: Alarm) -> Bounds:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alarms", [1, 2])
 def test_no_sequence_of_alarms_tells_more_than_was_paid(alarms: int) -> None:
     """All streams of three steps with values 0 and 1, and all in which one unit moves one step by one.
@@ -164,6 +165,7 @@ def leaders_law(steps: tuple[dict[Any, int], ...], race: Leaders) -> Bounds:
     return found
 
 
+@pytest.mark.slow
 def test_no_sequence_of_leaders_tells_more_than_was_paid() -> None:
     """Two keys, three steps of 0 or 1 for each, and one unit that moves one value of one step by one; exactly.
 

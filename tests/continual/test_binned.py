@@ -9,6 +9,7 @@ from tests.helpers.continual_matrices import matrix
 from tools import binned_rows
 
 
+@pytest.mark.slow
 def test_bins_against_dense_linear_algebra() -> None:
     """The largest column exactly; and every row's weight below the bound that was computed once for 2^20 steps."""
     steps = 1024

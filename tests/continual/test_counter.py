@@ -105,6 +105,7 @@ def test_a_receipt_pays_for_the_whole_stream_once() -> None:
         stream.push(1)
 
 
+@pytest.mark.slow
 def test_the_best_method_follows_from_public_parameters() -> None:
     def named(horizon: int, budget: Any) -> str:
         return type(choose(horizon, budget, Method.BEST, Appearances())).__name__

@@ -26,6 +26,7 @@ def test_listed_keys_are_always_there_and_others_never() -> None:
     assert answer.error_at(0.95) > 0
 
 
+@pytest.mark.slow
 def test_one_day_and_any_window_of_a_key_have_bars() -> None:
     """From differences of totals, for every key by itself: 150 runs, at 80 %."""
     day, week = [], []
@@ -50,6 +51,7 @@ def test_many_keys_cost_what_a_unit_touches() -> None:
     assert pure[1].scale == 3 * pure[0].scale  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [ZCDP(1), Pure(1)])
 def test_unknown_keys_need_many_people(budget: Any) -> None:
     words = histogram(horizon=30, budget=budget, delta="1e-9")
@@ -62,6 +64,7 @@ def test_unknown_keys_need_many_people(budget: Any) -> None:
     assert words.event == events.Interactive(kept)
 
 
+@pytest.mark.slow
 def test_a_key_that_one_unit_holds_is_named_as_rarely_as_promised() -> None:
     """At δ = 0.2 in all: over 400 streams at most 137 names, which a rate of 0.2 exceeds with probability below 1e-9.
 
@@ -81,6 +84,7 @@ def test_a_key_that_one_unit_holds_is_named_as_rarely_as_promised() -> None:
     assert names(0.05) > 137
 
 
+@pytest.mark.slow
 def test_a_late_key_has_the_noise_of_all_steps() -> None:
     """The variance of a key that appears at step 60 is that of one that was there from the start, within 40 %; noise
     from its first step on, which would tell when that was, is smaller than that.

@@ -15,6 +15,8 @@ from discreet.continual.histogram import Histogram, Naming, histogram
 from discreet.privacy.promises.measures import Pure
 from discreet.randomness import Bits
 
+pytestmark = pytest.mark.slow
+
 EPSILON, DELTA = Fraction(3), Fraction(1, 20)
 Values = Mapping[Any, int]
 OTHERS: tuple[Values, Values] = ({"a": 1}, {"a": 1})

@@ -117,6 +117,7 @@ def test_the_event_is_the_budget(budget: Any, horizon: int | None) -> None:
     assert str(paid) in made.cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "horizon"), [(ZCDP("1/2"), 64), (Pure(1), 64), (ZCDP("1/2"), None), (ZCDP("1/2"), 5000)]
 )
@@ -133,6 +134,7 @@ def test_error_bars_cover_and_are_not_far_too_wide(budget: Any, horizon: int | N
         assert np.mean([abs(run[t - 1]) for run in made]) <= 1.22 * bar.expected_error
 
 
+@pytest.mark.slow
 def test_the_variance_is_that_of_the_weights() -> None:
     """Mean of squares of 1000 errors: within 30 %, which Gaussian noise misses with probability below 1e-9."""
     made = counter(horizon=16, budget=ZCDP("1/2"))
@@ -307,6 +309,7 @@ def worst_loss(start: Callable[[MemoryRecord], Any], scale: Fraction, monkeypatc
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [1, 2])
 def test_no_sequence_of_pushes_and_restores_costs_more_than_was_paid(
     steps: int, monkeypatch: pytest.MonkeyPatch
@@ -322,6 +325,7 @@ def test_no_sequence_of_pushes_and_restores_costs_more_than_was_paid(
     assert worst_loss(start, scale, monkeypatch) == 1
 
 
+@pytest.mark.slow
 def test_a_cap_that_is_restored_from_an_old_state_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The twin, as it was: the state of the caps is whatever somebody gives, and ann is counted in two steps."""
 
@@ -365,6 +369,7 @@ def answers_after_closing(made: Callable[[], MemoryRecord]) -> int:
     return after
 
 
+@pytest.mark.slow
 def test_a_closed_stream_answers_no_more_whatever_is_restored() -> None:
     assert answers_after_closing(MemoryRecord) == 0
     assert answers_after_closing(Forgetful) > 0

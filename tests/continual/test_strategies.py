@@ -25,6 +25,7 @@ LONG: list[tuple[Strategy, int]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", SMALL, ids=repr)
 @pytest.mark.parametrize(("k", "apart"), [(1, 1), (2, 1), (2, 3), (3, 1), (8, 1), (3, 2)])
 def test_no_unit_moves_the_rows_farther_than_is_priced(strategy: Strategy, k: int, apart: int) -> None:
@@ -91,6 +92,7 @@ def test_a_unit_at_every_step_is_priced(strategy: Strategy) -> None:
     assert int((everywhere**2).sum()) <= claimed.l2_squared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("strategy", "steps"), [*LONG, *((s, s.horizon or 0) for s in SMALL)], ids=repr)
 def test_estimates_are_unbiased_and_their_weights_are_bounded(strategy: Strategy, steps: int) -> None:
     c = matrix(strategy, steps)

@@ -71,6 +71,7 @@ def plan_of(
     return plan_table(prepared, budget, relation, horizon=horizon, days=days)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [Pure(1), ZCDP("1/2")], ids=str)
 @pytest.mark.parametrize("caps", CAPS, ids=str)
 @pytest.mark.parametrize("days", [None, 1, 3])
@@ -84,6 +85,7 @@ def test_a_person_who_is_there_every_day_moves_no_more_than_is_priced(
     assert 0 < moved <= most
 
 
+@pytest.mark.slow
 def test_a_cap_on_days_that_is_forgotten_is_noticed() -> None:
     """The twin with a bug: days are not remembered, and the bound breaks."""
     plan = plan_of(ZCDP("1/2"), CAPS[0], 1, Neighbours.ADD_REMOVE)
@@ -91,6 +93,7 @@ def test_a_cap_on_days_that_is_forgotten_is_noticed() -> None:
     assert prices(plan, with_them, without) > Fraction(1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [Pure(1), ZCDP("1/2")], ids=str)
 @pytest.mark.parametrize("days", [None, 2])
 def test_a_person_who_is_changed_moves_no_more_than_is_priced(budget: Pure | ZCDP, days: int | None) -> None:
@@ -108,6 +111,7 @@ ON_A_DAY: list[list[tuple[str, int]]] = [[("North", 100)] * 4, [("South", 0)] * 
 LIVES = [[(99, i, *visit) for i, visits in enumerate(days) for visit in visits] for days in product(ON_A_DAY, repeat=2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "days"), [(Pure(1), None), (ZCDP("1/2"), 1)], ids=str)
 def test_no_two_lives_of_a_person_are_farther_apart_than_is_priced(budget: Pure | ZCDP, days: int | None) -> None:
     """All that a person may do on two days, against all else: every pair. The twin is priced for who comes or goes."""
@@ -122,6 +126,7 @@ def test_no_two_lives_of_a_person_are_farther_apart_than_is_priced(budget: Pure 
         assert most / 4 < worst <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caps", CAPS, ids=str)
 def test_sums_unit_by_unit_add_up_to_the_sums_of_the_engine(caps: dict[str, Any]) -> None:
     """With a cap that nobody reaches, counting days changes nothing."""

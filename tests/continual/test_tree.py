@@ -26,6 +26,7 @@ def test_a_block_and_its_halves_are_joined_by_inverse_variances() -> None:
     assert found[-1] > Fraction(1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [16, 100])
 def test_the_largest_weight_is_that_of_the_worst_step(levels: int) -> None:
     tree = Tree(levels)

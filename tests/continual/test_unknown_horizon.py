@@ -10,6 +10,7 @@ from discreet.continual.unknown_horizon import FIRST, GROWTH, LONGEST, SIZE, SIZ
 from tests.helpers.continual_matrices import matrix
 
 
+@pytest.mark.slow
 def test_epochs_fit_and_stay_within_a_constant_of_a_known_horizon() -> None:
     for squared, size in ((True, SIZE), (False, SIZE_L1)):
         strategy = Epochs(squared)
@@ -23,6 +24,7 @@ def test_epochs_fit_and_stay_within_a_constant_of_a_known_horizon() -> None:
         assert float(Epochs(True).weight(t) * SIZE) < 6 * known * (1 if t <= 4096 else 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("squared", [True, False])
 def test_no_value_moves_the_rows_farther_than_the_size_of_a_column(squared: bool) -> None:
     steps = FIRST * (1 + GROWTH) + 5  # two epochs, and a third one begun

@@ -33,6 +33,7 @@ def test_decayed_sums_forget() -> None:
     assert np.allclose(out, truth, atol=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [ZCDP("1/2"), Pure(1)])
 def test_bars_cover(budget: Any) -> None:
     runs = [window(width=5, budget=budget).push_many([1] * 23) for _ in range(200)]

@@ -26,6 +26,7 @@ def both_ways(event: Event, p: Law, q: Law) -> list[Refutation]:
     return [*refutations(event, p, q), *refutations(event, q, p)]
 
 
+@pytest.mark.slow
 @every_mechanism
 def test_no_price_is_refuted_by_neighbours(case: Case) -> None:
     for a, b in case.pairs:
@@ -33,6 +34,7 @@ def test_no_price_is_refuted_by_neighbours(case: Case) -> None:
         assert not both_ways(case.mechanism.event, p, q)
 
 
+@pytest.mark.slow
 @every_mechanism
 def test_the_law_is_a_law(case: Case) -> None:
     for value, _ in case.pairs:
@@ -52,6 +54,7 @@ def surprise(case: Case, value: Any, draws: int = DRAWS) -> float:
     return distance([seen[x] for x in law], [p / total for p in law.values()])
 
 
+@pytest.mark.slow
 @every_mechanism
 def test_the_sampler_keeps_the_law(case: Case) -> None:
     value = case.pairs[0][0]
@@ -119,6 +122,7 @@ def test_an_error_bar_that_is_one_too_short_is_seen() -> None:
 # --- planted bugs: the same gates must catch them -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("honest", "planted"),
     [
@@ -133,11 +137,13 @@ def test_too_little_noise_is_refuted(honest: Any, planted: Any) -> None:
     assert both_ways(honest.event, planted.law(0), planted.law(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("honest", [laplace(sensitivity=1, epsilon=1), gaussian(sensitivity=1, rho="1/2")])
 def test_a_larger_move_than_declared_is_refuted(honest: Any) -> None:
     assert both_ways(honest.event, honest.law(0), honest.law(2))
 
 
+@pytest.mark.slow
 def test_a_sampler_with_another_law_is_caught() -> None:
     case = CASES[0]
     wrong = replace(case.mechanism, scale=Fraction(110, 100))  # type: ignore[type-var]

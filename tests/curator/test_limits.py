@@ -69,6 +69,7 @@ def test_limits_are_above_0(name: str) -> None:
 # --- in a running service ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_too_many_requests_are_refused_by_name_and_cost_nothing(tmp_path: Path) -> None:
     with open_town(tmp_path / "town") as town:
         slow = Limits(requests_per_second=Fraction(1, 1000), burst=2)
@@ -80,6 +81,7 @@ def test_too_many_requests_are_refused_by_name_and_cost_nothing(tmp_path: Path) 
         assert town.curator.ledger.head == spent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql",
     [
@@ -100,6 +102,7 @@ def test_questions_that_are_too_much_are_refused_or_answered_and_never_hang(town
     assert reply.status_code in (200, 413, 422), reply.text
 
 
+@pytest.mark.slow
 def test_answers_with_too_many_rows_are_refused_by_the_plan_alone(new_town: Town) -> None:
     object.__setattr__(new_town.curator.config.limits, "groups", 2)
     reply = new_town.preview("SELECT city, COUNT(*) AS n FROM people GROUP BY city", epsilon="1")

@@ -48,6 +48,7 @@ def changes(browser: Browser, css: str, before: str) -> None:
     browser.wait(lambda _: read(browser, css) not in ("", before), f"{css} still says {before!r}")
 
 
+@pytest.mark.slow
 def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)
@@ -75,6 +76,7 @@ def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple
     assert not browser.errors()
 
 
+@pytest.mark.slow
 def test_synthetic_rows_are_made_watched_and_offered(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)
@@ -94,6 +96,7 @@ def test_synthetic_rows_are_made_watched_and_offered(browser: Browser, served: t
     assert all("402" in line for line in browser.errors())
 
 
+@pytest.mark.slow
 def test_a_workload_is_shown_whole(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sqls = [
@@ -120,6 +123,7 @@ def test_a_workload_is_shown_whole(browser: Browser, served: tuple[Town, str]) -
     assert not browser.errors()
 
 
+@pytest.mark.slow
 def test_an_error_can_be_asked_for(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)
@@ -135,6 +139,7 @@ def test_an_error_can_be_asked_for(browser: Browser, served: tuple[Town, str]) -
     assert not browser.find("#ask").is_enabled()
 
 
+@pytest.mark.slow
 def test_the_token_stays_in_the_tab(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)
@@ -154,6 +159,7 @@ def test_the_token_stays_in_the_tab(browser: Browser, served: tuple[Town, str]) 
     says(browser, ".complaint", "This token is not valid")
 
 
+@pytest.mark.slow
 def test_the_teaching_page_is_open_and_moves(browser: Browser, served: tuple[Town, str]) -> None:
     _, url = served
     browser.open(f"{url}/#learn")
@@ -167,6 +173,7 @@ def test_the_teaching_page_is_open_and_moves(browser: Browser, served: tuple[Tow
     assert not browser.errors()
 
 
+@pytest.mark.slow
 def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(browser: Browser, tmp_path: Path) -> None:
     with open_town(tmp_path / "town") as town, on_a_socket(town) as url:
         pq.write_table(pa.table({"user_id": [1, 2, 3], "kind": ["a", "b", "a"]}), town.config.data / "clicks.parquet")
@@ -212,6 +219,7 @@ def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(brows
         assert not browser.errors()
 
 
+@pytest.mark.slow
 def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: Path) -> None:
     with open_town(tmp_path / "town") as town, on_a_socket(town) as url:
         table = {
@@ -273,6 +281,7 @@ return [...shown].filter(cut).map((one) => one.outerHTML.slice(0, 80));
 WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["ann", "owner"])
 def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
     browser: Browser, served: tuple[Town, str], who: str
@@ -301,6 +310,7 @@ def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
     assert not browser.errors()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["ann", "owner", "nobody"])
 def test_an_accessibility_checker_finds_nothing(browser: Browser, served: tuple[Town, str], who: str) -> None:
     town, url = served
@@ -324,6 +334,7 @@ def test_an_accessibility_checker_finds_nothing(browser: Browser, served: tuple[
         browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
+@pytest.mark.slow
 def test_a_question_can_be_built_without_sql(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)
@@ -343,6 +354,7 @@ def choose(browser: Browser, css: str, value: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_wrong_token_is_explained_to_a_person(browser: Browser, served: tuple[Town, str]) -> None:
     _, url = served
     browser.open(f"{url}/#signin")
@@ -355,6 +367,7 @@ def test_a_wrong_token_is_explained_to_a_person(browser: Browser, served: tuple[
     browser.errors()  # the refusal itself
 
 
+@pytest.mark.slow
 def test_error_bars_of_one_preview_share_a_scale(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)
@@ -370,6 +383,7 @@ def test_error_bars_of_one_preview_share_a_scale(browser: Browser, served: tuple
     assert widths[0] < widths[1]
 
 
+@pytest.mark.slow
 def test_a_question_can_be_asked_with_the_keyboard_alone(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)
@@ -392,6 +406,7 @@ def test_a_question_can_be_asked_with_the_keyboard_alone(browser: Browser, serve
     assert len(town.curator.ledger.entries(kind="charge")) == charges + 1
 
 
+@pytest.mark.slow
 def test_what_is_saved_is_genuine(
     browser: Browser, served: tuple[Town, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -429,6 +444,7 @@ def test_what_is_saved_is_genuine(
     assert names["answers"][0]["n"] == [row[0] for row in said["answer"]["rows"]]
 
 
+@pytest.mark.slow
 def test_the_files_of_the_page_make_no_html_from_text_and_ask_nobody_else() -> None:
     found = {one.name: one.read_text() for one in PAGE.iterdir()}
     assert {"index.html", "style.css", "main.js"} <= set(found)
@@ -449,6 +465,7 @@ def test_only_files_of_the_page_are_served(town: Town) -> None:
     assert town.get("/web/main.js").headers["content-type"].startswith("text/javascript")
 
 
+@pytest.mark.slow
 def test_a_view_that_comes_late_is_not_drawn_over_the_one_that_is_looked_at(
     browser: Browser, served: tuple[Town, str]
 ) -> None:
@@ -478,6 +495,7 @@ def test_a_view_that_comes_late_is_not_drawn_over_the_one_that_is_looked_at(
     assert read(browser, ".tab[aria-current]") == "Learn"
 
 
+@pytest.mark.slow
 def test_an_answer_that_comes_late_is_not_drawn_over_the_one_that_was_opened_after_it(
     browser: Browser, served: tuple[Town, str]
 ) -> None:

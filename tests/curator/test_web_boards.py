@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.curator.test_web import says, sign_in
 from tests.helpers.browser import Browser
 from tests.helpers.curator.town import Town
@@ -10,6 +12,7 @@ SQL = "SELECT city, COUNT(*) AS n FROM trips GROUP BY city"
 NAME = "<b>trips"  # a name is text, never HTML
 
 
+@pytest.mark.slow
 def test_a_dashboard_is_opened_and_drawn(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)

@@ -92,6 +92,7 @@ def test_a_copy_a_link_and_another_name_have_a_mark_in_common(root: Path) -> Non
     assert marks["c.csv"] & marks["hard.parquet"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", BAD)
 def test_the_service_refuses_it_and_records_nothing(town: Town, source: str) -> None:
     before = town.curator.ledger.head

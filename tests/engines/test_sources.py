@@ -70,6 +70,7 @@ FRAMES: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 def test_a_frame_is_read(make: Callable[[], Any]) -> None:
     source = make()
@@ -157,6 +158,7 @@ def folder(tmp_path: Path) -> Path:
     return parts
 
 
+@pytest.mark.slow
 def test_parquet_files_are_read(folder: Path) -> None:
     assert rows(folder) == rows(str(folder)) == RIGHT
     assert rows([folder / "1.parquet", str(folder / "more" / "2.PARQUET")]) == RIGHT
@@ -171,6 +173,7 @@ def test_a_file_that_appears_later_is_part_of_the_table(folder: Path) -> None:
     assert engine.columns(folder).keys() == {*before, "more"}
 
 
+@pytest.mark.slow
 def test_folders_named_for_values_are_columns(tmp_path: Path) -> None:
     for year, rows_ in (("2023", ROWS.slice(0, 1)), ("2024", ROWS.slice(1))):
         (tmp_path / f"year={year}").mkdir()
@@ -179,6 +182,7 @@ def test_folders_named_for_values_are_columns(tmp_path: Path) -> None:
     assert "year" not in kinds(tmp_path / "year=2023" / "x.parquet")
 
 
+@pytest.mark.slow
 def test_files_with_other_types_or_columns_get_what_holds_all(tmp_path: Path) -> None:
     pq.write_table(pa.table({"u": pa.array([1], pa.int32()), "n": pa.array([7], pa.int8())}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"n": pa.array(["x"]), "u": pa.array([1 << 40], pa.int64())}), tmp_path / "2.parquet")
@@ -187,6 +191,7 @@ def test_files_with_other_types_or_columns_get_what_holds_all(tmp_path: Path) ->
     assert rows(tmp_path, "n") == [("7",), ("x",), (None,)]
 
 
+@pytest.mark.slow
 def test_a_duckdb_table_is_read(tmp_path: Path) -> None:
     path = tmp_path / "shop.duckdb"
     with driver.connect(str(path)) as connection:
@@ -200,6 +205,7 @@ def test_a_duckdb_table_is_read(tmp_path: Path) -> None:
             duckdb(threads=1).columns(f"{path}::{wrong}")
 
 
+@pytest.mark.slow
 def test_a_database_that_is_open_for_writing_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "shop.duckdb"
     with driver.connect(str(path)) as connection:
@@ -220,6 +226,7 @@ def test_a_file_of_any_name_is_read(tmp_path: Path, name: str) -> None:
 NAMES = ['a"b', "it's", "x; DROP TABLE t; --", "select", " ", "c0", "x0_0", "k0", "t", "é", "日本", "a\nb", "{0}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stored", ["memory", "parquet", "duckdb"])
 def test_columns_of_any_name_are_read(tmp_path: Path, stored: str) -> None:
     table = pa.table({"u": [1, 2]} | {name: [i, i + 100] for i, name in enumerate(NAMES)})
@@ -236,6 +243,7 @@ def test_columns_of_any_name_are_read(tmp_path: Path, stored: str) -> None:
     assert rows(source, *names) == [tuple(column[i] for column in table.to_pydict().values())[1:] for i in range(2)]
 
 
+@pytest.mark.slow
 def test_a_wrong_path_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "broken.parquet").write_bytes(b"PAR1 this is no Parquet file PAR1")

@@ -13,6 +13,7 @@ from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [Approx(1, "1e-5"), Approx("0.1", "1e-6"), Approx(10, "1e-9")])
 def test_the_event_keeps_the_budget_and_hardly_less(budget: Approx) -> None:
     assert covers(event_of(budget), budget)

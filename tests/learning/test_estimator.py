@@ -235,6 +235,7 @@ def failures(model: Any, listed: dict[str, str]) -> dict[str, str]:
     return {r["check_name"]: str(r["exception"])[:100] for r in results if r["status"] == "failed"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [*(m for m in ALL if not hasattr(m, "columns")), *ANY_WIDTH], ids=lambda m: type(m).__name__
 )

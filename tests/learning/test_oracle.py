@@ -105,6 +105,7 @@ ASKED: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_no_sequence_of_questions_costs_more_than_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sequences of three questions, small tables with one row more: what moved, in all that is released.
 
@@ -192,6 +193,7 @@ def test_laplace_noise_for_a_budget_in_epsilon() -> None:
     oracle(np.zeros(10), budget=Pure("1/2"), receipt=Filter(Pure(1)).spend(asked.event))
 
 
+@pytest.mark.slow
 def test_error_bars_of_laplace_noise_cover() -> None:
     """100 answers of two entries at confidence 0.9: misses are at most binomial(100, 0.1); 35 has chance below 1e-9."""
     data = np.random.default_rng(1).uniform(0, 1, (500, 2))
@@ -202,6 +204,7 @@ def test_error_bars_of_laplace_noise_cover() -> None:
     assert misses < 35
 
 
+@pytest.mark.slow
 def test_error_grows_like_k_for_epsilon_and_like_its_root_for_mu() -> None:
     data = np.zeros(10**6)
 

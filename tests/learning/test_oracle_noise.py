@@ -37,6 +37,7 @@ def test_no_row_is_longer_than_the_radius_in_l1() -> None:
         assert (cut * rows >= 0).all()
 
 
+@pytest.mark.slow
 def test_the_loss_of_a_row_is_the_amount_and_a_radius_in_l2_is_refuted() -> None:
     """Exact: the largest ratio of the laws of two sums that differ by two entries, noise as ``release`` takes it."""
     amount, radius = Fraction(1, 2), 6

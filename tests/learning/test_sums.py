@@ -80,6 +80,7 @@ def test_too_many_bits_are_refused() -> None:
         exact_product(np.ones((1, 1)), np.ones((1, 1)), left_bits=30, right_bits=30)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-(2**20), 2**20), min_size=3, max_size=3), st.integers(1, 2**20))
 @settings(max_examples=100, deadline=None)
 def test_clipped_rows_are_short_enough_in_integers(row: list[int], radius: int) -> None:

@@ -17,6 +17,7 @@ from discreet.privacy.promises.measures import GDP, ZCDP, Approx
 from tests.helpers.laws import broken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", ["1/10", "1/50", "1/2"])
 @pytest.mark.parametrize("mu", ["1/20", "1/4", "1"])
 def test_the_price_is_that_of_another_accountant(mu: str, stop: str) -> None:
@@ -30,6 +31,7 @@ def test_the_price_is_that_of_another_accountant(mu: str, stop: str) -> None:
     assert theirs * 0.999 <= float(ours) <= theirs * 1.02
 
 
+@pytest.mark.slow
 def test_the_best_of_all_runs_keeps_the_price_and_that_of_one_run_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run shows a noisy number, which is its score: the law of the best of K of them, with K geometric, exactly.
 
@@ -77,6 +79,7 @@ def test_the_best_of_the_runs_comes_back_and_nothing_else() -> None:
     assert tuned.model == f"model {max(seen)}"
 
 
+@pytest.mark.slow
 def test_the_number_of_runs_is_geometric() -> None:
     """3000 calls with stop 1/4: the share with one run is 1/4 within 6 deviations."""
     counts: list[int] = []

@@ -22,6 +22,7 @@ def charges(ledger: Ledger) -> int:
     return len(ledger.entries(kind="charge"))
 
 
+@pytest.mark.slow
 def test_a_cap_of_one_takes_ten_tenths(place: Place) -> None:
     with prepared(place) as ledger:
         for i in range(10):
@@ -49,6 +50,7 @@ def test_a_subnormal_spend_is_not_lost(lite: Place) -> None:
         ask(ledger, "rest", Pure(1 - Fraction(1, 10**300)))
 
 
+@pytest.mark.slow
 def test_prices_of_any_length_are_written_down(lite: Place) -> None:
     """The sum stays short, and is never less than the truth."""
     with prepared(lite, ZCDP(1)) as ledger:
@@ -79,6 +81,7 @@ BUDGETS: list[tuple[Measure, Rule | None, Measure | events.Event]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "rule", "event"), BUDGETS, ids=lambda x: type(x).__name__)
 def test_the_ledger_counts_as_the_filter_does(
     lite: Place, budget: Measure, rule: Rule | None, event: Measure | events.Event
@@ -101,6 +104,7 @@ def test_the_ledger_counts_as_the_filter_does(
         assert again.populations["town"].budget == budget
 
 
+@pytest.mark.slow
 def test_colluding_analysts_share_the_budget(place: Place) -> None:
     with prepared(place, Pure(1), cap=Pure("0.7")) as ledger:
         for i in range(7):
@@ -138,6 +142,7 @@ def test_a_price_for_another_relation_is_refused(lite: Place, relation: Neighbou
         ask(ledger, "k2", events.Pure("0.1"))
 
 
+@pytest.mark.slow
 def test_interactive_mechanisms_under_approximate_zcdp_are_refused(lite: Place) -> None:
     with prepared(lite, ZCDP(1, "1e-6")) as ledger:
         with pytest.raises(NotATheorem, match="interactive"):

@@ -53,6 +53,7 @@ def test_it_is_the_default_and_a_charge_holds_both_accounts(lite: Place) -> None
         assert found.share < Fraction(1, 50)  # of the account of which least was spent
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(ASKED), max_size=25), st.lists(st.booleans(), min_size=25, max_size=25))
 @settings(max_examples=30, deadline=None)
 def test_analysts_interleaved_are_one_filter(asked: list[Event], who: list[bool]) -> None:

@@ -38,6 +38,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(plain)
 @settings(max_examples=200, deadline=None)
 def test_canonical_text_is_read_back(value: Any) -> None:
@@ -53,6 +54,7 @@ def test_what_has_no_one_text_is_refused(value: Any) -> None:
         canonical(value)
 
 
+@pytest.mark.slow
 def test_what_is_too_deep_or_too_long_is_refused() -> None:
     deep: Any = []
     for _ in range(100_000):
@@ -63,6 +65,7 @@ def test_what_is_too_deep_or_too_long_is_refused() -> None:
         canonical(10**5000)
 
 
+@pytest.mark.slow
 @given(st.lists(st.fractions(min_value=0), max_size=4))
 @settings(max_examples=100, deadline=None)
 def test_amounts_are_read_back(amounts: list[Fraction]) -> None:

@@ -25,6 +25,7 @@ from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
 
 
+@pytest.mark.slow
 def test_a_fork_must_open_the_ledger_itself(lite: Place) -> None:
     with prepared(lite) as ledger:
         charge = ask(ledger, "before")
@@ -78,6 +79,7 @@ def test_a_store_on_a_server_is_never_looked_at_in_a_loop(postgres_place: Place)
         assert not ledger.look_at_once()
 
 
+@pytest.mark.slow
 def test_two_servers_see_each_other(place: Place) -> None:
     with prepared(place) as one, place.open() as two:
         for i in range(5):
@@ -93,6 +95,7 @@ def test_two_servers_see_each_other(place: Place) -> None:
         assert two.analysts["ann"].revoked
 
 
+@pytest.mark.slow
 def test_a_rollback_under_a_running_server_is_found_out(place: Place) -> None:
     with prepared(place) as one, place.open() as two:
         answered(one, "k0")
@@ -107,6 +110,7 @@ def test_a_rollback_under_a_running_server_is_found_out(place: Place) -> None:
         assert two.standing("town").charged == one.standing("town").charged == Pure("0.3")
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_server_is_a_witness_too(place: Place) -> None:
     """A snapshot of a whole machine takes the head file back as well: running servers and receipts remain."""
     with prepared(place) as ledger:
@@ -135,6 +139,7 @@ def test_a_file_that_is_replaced_under_a_running_server(lite: Place, tmp_path: P
     assert lite.verify().good
 
 
+@pytest.mark.slow
 def test_what_would_not_continue_the_ledger_is_not_written(place: Place) -> None:
     """A draft that the state refuses, from a fault of ours: nothing is written, and the next one is."""
     with prepared(place) as ledger:
@@ -158,6 +163,7 @@ def test_a_head_file_that_a_crash_left_behind_is_brought_up(lite: Place) -> None
         assert HeadFile(Path(lite.head)).read() == ledger.head
 
 
+@pytest.mark.slow
 def test_whoever_looks_sees_all_that_was_written_before_they_came(place: Place) -> None:
     """Fails if a look returns what another thread has not finished reading, or waits for a write."""
     with prepared(place) as one, place.open() as two:
@@ -234,6 +240,7 @@ def test_what_is_not_durable_is_not_shown(lite: Place) -> None:
         assert seen() == {"town"}
 
 
+@pytest.mark.slow
 def test_one_request_is_read_for_once_and_sees_what_was_written_here(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

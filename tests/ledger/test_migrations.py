@@ -83,6 +83,7 @@ def build(place: Place, version: int) -> None:
     write_key(Path(place.key))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", range(1, VERSION + 1))
 def test_a_ledger_of_every_version_opens_and_goes_on(place: Place, version: int) -> None:
     build(place, version)
@@ -129,6 +130,7 @@ def test_a_stored_ledger_is_imported(lite: Place) -> None:
         assert list(ledger.export()) == V1
 
 
+@pytest.mark.slow
 def test_a_ledger_of_a_newer_version_is_refused(place: Place) -> None:
     with prepared(place) as ledger:
         answered(ledger, "k")

@@ -47,6 +47,7 @@ def test_the_owner_raises_a_budget_and_nothing_comes_back(lite: Place) -> None:
     assert lite.verify().good
 
 
+@pytest.mark.slow
 def test_the_same_data_under_another_name_takes_a_decision(place: Place) -> None:
     with prepared(place) as ledger:
         ledger.owner.protect("second", Pure(1))
@@ -71,6 +72,7 @@ def test_a_data_set_can_be_described_anew(lite: Place) -> None:
         assert ledger.standing("town").charged == Pure("0.1")
 
 
+@pytest.mark.slow
 def test_a_new_key_cannot_compare_old_marks_and_says_so(lite: Place, tmp_path: Path) -> None:
     with prepared(lite) as ledger:
         old = ledger.public_key
@@ -92,6 +94,7 @@ def test_a_new_key_cannot_compare_old_marks_and_says_so(lite: Place, tmp_path: P
         lite.open()
 
 
+@pytest.mark.slow
 def test_acts_of_others_are_kept(place: Place) -> None:
     with prepared(place) as ledger:
         ledger.owner.record("access.token", {"analyst": "ann", "hash": "ab"}, by="owner")

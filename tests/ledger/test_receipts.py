@@ -21,6 +21,7 @@ from discreet.privacy.promises.measures import Approx
 from tests.helpers.ledger_places import Place, answered, ask, prepared
 
 
+@pytest.mark.slow
 def test_receipts_and_cards_can_be_checked_offline(place: Place) -> None:
     with prepared(place, Approx(1, "1e-6"), rule=Rule.ZCDP) as ledger:
         ask(ledger, "before", events.Gaussian(sigma=20))

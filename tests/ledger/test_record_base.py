@@ -69,6 +69,7 @@ def pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(KINDS, PauseRecord.KIND, PauseRecord)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("pause")
 def test_a_new_kind_is_written_found_and_read(place: Place) -> None:
     with prepared(place) as ledger:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import pytest
+
 from discreet.ledger import Ledger
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises import events
@@ -39,6 +41,7 @@ def test_prices_fit_in_turn_if_all_of_them_together_do(lite: Place) -> None:
         assert not fit("bob", "0.5", "0.4", "0.2")
 
 
+@pytest.mark.slow
 def test_what_a_household_has_lost(lite: Place) -> None:
     with lite.open(create=True) as ledger:
         ledger.owner.add_analyst("ann")

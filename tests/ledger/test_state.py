@@ -42,6 +42,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         return list(ledger.export())
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=200, deadline=None)
 def test_any_change_breaks_the_chain_or_its_head(lines: list[str], data: st.DataObject) -> None:

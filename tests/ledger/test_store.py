@@ -34,6 +34,7 @@ def charges(ledger: Ledger) -> int:
 # --- one charge per key -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_retry_gives_the_stored_answer(place: Place) -> None:
     with prepared(place) as ledger:
         first = answered(ledger, "k")
@@ -60,6 +61,7 @@ def test_a_retry_needs_no_budget_and_no_price(lite: Place) -> None:
             ask(ledger, "new")
 
 
+@pytest.mark.slow
 def test_a_charge_without_an_answer_stays_and_shows(place: Place) -> None:
     with prepared(place) as ledger:
         lost = ask(ledger, "k")
@@ -75,6 +77,7 @@ def test_a_charge_without_an_answer_stays_and_shows(place: Place) -> None:
         assert ledger.standing("town").charged == Pure("0.2")
 
 
+@pytest.mark.slow
 def test_an_answer_is_stored_once(place: Place) -> None:
     with prepared(place) as ledger:
         charge = ask(ledger, "k")

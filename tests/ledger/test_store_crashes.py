@@ -32,6 +32,7 @@ RACES = extent(3, 20)
 # --- races --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_race_for_ten_answers_has_ten_winners(place: Place) -> None:
     """Cap for 10; 2 processes of 16 clients, 2 questions each."""
     with prepared(place, Pure(0)) as ledger:
@@ -49,6 +50,7 @@ def test_a_race_for_ten_answers_has_ten_winners(place: Place) -> None:
     assert place.verify(cards=True).good
 
 
+@pytest.mark.slow
 def test_servers_that_are_created_at_once_share_one_ledger(place: Place) -> None:
     barrier, results = context().Barrier(4), context().Queue()
     processes = [start(create, place, barrier, results) for _ in range(4)]
@@ -68,11 +70,13 @@ def create(place: Place, barrier: Any, results: Any) -> None:
 # --- kill -9 ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kill_nine_at_any_instant(place: Place, tmp_path: Path) -> None:
     rounds = ROUNDS if place.is_file else ROUNDS // 2
     assert kill_in_rounds(place, tmp_path, rounds, seed=1) > rounds
 
 
+@pytest.mark.slow
 def test_the_server_of_the_database_is_killed(
     postgres_place: Place, durable_postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -95,6 +99,7 @@ def stop_at(place: Place, point: str, results: Any) -> None:
         results.put(answered(ledger, "paused").sequence)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["planned", "appended", "committed", "head"])
 def test_a_process_that_is_paused_and_goes_on(place: Place, point: str) -> None:
     """It holds no lease that could run out: others wait or go on without it, and it changes nothing of theirs."""
@@ -126,6 +131,7 @@ class Crash(BaseException):
     """Ends whatever is going on."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", ["planned", "appended", "committed", "head", "stored"])
 def test_what_stays_when_it_ends_at_a_point(place: Place, point: str) -> None:
     armed = False
@@ -199,6 +205,7 @@ def fill_the_disk(place: Place, results: Any) -> None:
         results.put((delivered + 1, len(kinds), ledger.standing("town").charged, len(ledger.unanswered())))
 
 
+@pytest.mark.slow
 def test_a_full_disk(lite: Place) -> None:
     prepared(lite, Pure(10)).close()
     results = context().Queue()
@@ -235,6 +242,7 @@ def ask_as_nobody(place: Place, user: int | None, results: Any) -> None:
         results.put(str(refusal))
 
 
+@pytest.mark.slow
 def test_a_read_only_disk() -> None:
     folder = Path(tempfile.mkdtemp(prefix="discreet-"))  # where another user can look, too
     nobody = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else None

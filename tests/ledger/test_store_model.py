@@ -171,4 +171,4 @@ class Model(RuleBasedStateMachine):
 Model.TestCase.settings = settings(
     max_examples=15, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
 )
-test_the_ledger_does_what_the_model_does = Model.TestCase
+test_the_ledger_does_what_the_model_does = pytest.mark.slow(Model.TestCase)

@@ -20,6 +20,7 @@ from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
 # --- rollback -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_restored_backup_is_found_out(place: Place) -> None:
     with prepared(place) as ledger:
         proofs = [answered(ledger, f"k{i}").proof for i in range(4)]
@@ -46,6 +47,7 @@ def test_a_restored_backup_is_found_out(place: Place) -> None:
         ask(ledger, "more")
 
 
+@pytest.mark.slow
 def test_an_answer_does_not_leave_without_its_charge(place: Place) -> None:
     with prepared(place) as ledger:
         charge = ask(ledger, "k")
@@ -54,6 +56,7 @@ def test_an_answer_does_not_leave_without_its_charge(place: Place) -> None:
             ledger.store_answer(charge, b"42")
 
 
+@pytest.mark.slow
 def test_a_rollback_that_grew_again_is_found_out(place: Place, tmp_path: Path) -> None:
     with prepared(place) as ledger:
         for i in range(3):
@@ -72,6 +75,7 @@ def test_a_rollback_that_grew_again_is_found_out(place: Place, tmp_path: Path) -
     assert elsewhere.verify().good
 
 
+@pytest.mark.slow
 def test_each_machine_has_a_head_of_its_own(postgres_place: Place, tmp_path: Path) -> None:
     other = replace(postgres_place, head=str(tmp_path / "other.head"))
     with prepared(postgres_place) as one:
@@ -89,6 +93,7 @@ def test_each_machine_has_a_head_of_its_own(postgres_place: Place, tmp_path: Pat
     assert other.verify().good
 
 
+@pytest.mark.slow
 def test_a_head_file_that_is_gone_or_garbled_or_foreign(lite: Place, tmp_path: Path) -> None:
     with prepared(lite) as ledger:
         pass
@@ -122,6 +127,7 @@ def test_a_lost_ledger_is_not_made_anew(lite: Place) -> None:
 # --- edits --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guarded", [True, False])
 @pytest.mark.parametrize(
     "edit",
@@ -162,6 +168,7 @@ def test_an_edit_is_stopped_or_named(place: Place, edit: str, guarded: bool) -> 
         place.open()
 
 
+@pytest.mark.slow
 def test_a_chain_that_was_rewritten_is_whole_but_not_the_one_remembered(place: Place) -> None:
     """Somebody halves the price of every charge and hashes all again. The head file and the receipts know better."""
     with prepared(place) as ledger:
@@ -199,6 +206,7 @@ def test_the_cards_of_answers_are_signed(lite: Place) -> None:
 # --- damage -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bit_flips_are_found_or_harmless(lite: Place, tmp_path: Path) -> None:
     """Flip bits all over the file: either it is found, or nothing that counts has changed."""
     with prepared(lite, Pure(2)) as ledger:
@@ -242,6 +250,7 @@ def test_a_torn_tail_of_the_log_is_a_rollback(lite: Place, tmp_path: Path, cut: 
     ledger.close()
 
 
+@pytest.mark.slow
 def test_a_cut_file(lite: Place, tmp_path: Path) -> None:
     with prepared(lite) as ledger:
         for i in range(4):
@@ -281,6 +290,7 @@ def test_a_clock_that_is_set_back_changes_nothing(lite: Place) -> None:
 # --- copies -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_ledger_moves_to_another_place(place: Place, tmp_path: Path) -> None:
     with prepared(place) as ledger:
         for i in range(3):

@@ -56,6 +56,7 @@ def test_thresholds_enclose_the_law(r: Fraction, scale: Fraction) -> None:
     assert all(a == b >> 32 or abs(a - (b >> 32)) <= 2 for a, b in zip(low, finer, strict=False))
 
 
+@pytest.mark.slow
 def test_draws_have_the_law() -> None:
     r, scale = Fraction(1, 3), Fraction(2)
     law = {k: (Fraction(p), Fraction(p)) for k, p in enumerate(pmf(1 / 3, 2.0, 80))}
@@ -95,6 +96,7 @@ def secure_sum(masked: list[int], lost: set[int]) -> int:
     return result - MODULUS if result >= MODULUS // 2 else result
 
 
+@pytest.mark.slow
 def test_a_secure_sum_with_dropouts_has_at_least_the_noise_that_is_priced() -> None:
     plain = secure_sum([5] * 10, {2, 7})
     assert plain == 40

@@ -58,6 +58,7 @@ def test_draws_have_the_law(method: str) -> None:
     assert misfit(draws, {r: (p, p) for r, p in oracle.law(2).items()}) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_bars_cover(method: str) -> None:
     oracle = mean(low=-1, high=3, epsilon=2, method=method)

@@ -58,6 +58,7 @@ def test_draws_have_the_law(make: Any) -> None:
     assert Counter(oracle.client(2) for _ in range(20)).keys() <= oracle.law(2).keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ALL)
 def test_estimates_have_no_bias_and_their_bars_cover(make: Any) -> None:
     oracle = make(k=6, epsilon=1)

@@ -32,6 +32,7 @@ from discreet.privacy.promises.neighbours import Neighbours
 from tests.helpers.laws import misfit
 
 
+@pytest.mark.slow
 def test_all_orders_are_as_likely() -> None:
     law = {order: (Fraction(1, 24), Fraction(1, 24)) for order in permutations(range(4))}
     draws = [tuple(permutation(4).tolist()) for _ in range(20_000)]
@@ -49,6 +50,7 @@ def test_a_shuffler_keeps_the_reports() -> None:
     assert oracle.estimate(mixed).values.tolist() == oracle.estimate(reports).values.tolist()
 
 
+@pytest.mark.slow
 def test_prices() -> None:
     oracle = response(k=2, epsilon=1)
     price = shuffled_price(oracle, 2000, delta="1e-6")
@@ -66,6 +68,7 @@ def test_prices() -> None:
     assert shuffled(local + Fraction(1, 16), 300, delta="1e-6").epsilon > Fraction(1, 2)
 
 
+@pytest.mark.slow
 def test_local_shuffled_and_central_releases_share_one_budget() -> None:
     spending = Filter(Approx(2, "1e-5"))
     oracle = response(k=2, epsilon=1)
@@ -151,6 +154,7 @@ def true_somewhere(one: list[Fraction], other: list[Fraction]) -> Fraction:
     return sum((max(Fraction(0), p - q) for p, q in zip(one, other, strict=True)), Fraction(0))
 
 
+@pytest.mark.slow
 def test_the_closed_form_is_above_the_certified_price_wherever_it_holds() -> None:
     for local, n, delta in (("1/10", 500, "1e-4"), (1, 2000, "1e-6"), (2, 5000, "1e-6"), (3, 20_000, "1e-8")):
         assert shuffled(local, n, delta=delta).epsilon <= shuffled_closed_form(local, n, delta=delta).epsilon

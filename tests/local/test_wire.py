@@ -65,6 +65,7 @@ def test_means_and_common_texts_travel_the_same_way() -> None:
     assert finder.find(heard.reports) == finder.find(made)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=200)
 @given(st.one_of(st.binary(max_size=40), st.text(max_size=60)))
 def test_nothing_that_is_sent_makes_the_server_fail(message: Any) -> None:

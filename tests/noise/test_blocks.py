@@ -105,6 +105,7 @@ ROUNDS: list[Made] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", ROUNDS, ids=str)
 def test_one_round_of_a_draw_has_the_law(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every bit path of one round. The coin is noted and lands heads; it is tested by itself in test_coin.py.
@@ -145,6 +146,7 @@ def test_one_round_of_a_draw_has_the_law(made: Made, monkeypatch: pytest.MonkeyP
         assert_law(block, undecided, {x: w / total for x, w in expected.items()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [
@@ -227,6 +229,7 @@ def fast_answers(sampler: Blocks, r: int, coin16: NDArray[np.uint64], place: int
     return sampler.sample(1 << 16, Tape(*chunked(r, words, places)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", VECTORS, ids=str)
 def test_the_fast_path_accepts_only_what_is_certain(made: Made) -> None:
     """All 65,536 guide cells, coins at the critical values, places at both ends and between. Accepted at once must
@@ -265,6 +268,7 @@ def test_the_fast_path_accepts_only_what_is_certain(made: Made) -> None:
     assert accepted
 
 
+@pytest.mark.slow
 def test_a_mark_one_too_high_is_caught() -> None:
     """The planted twin: a guide whose coins are rounded up, not down."""
     law = law_of("laplace", "1000")
@@ -285,6 +289,7 @@ def test_a_mark_one_too_high_is_caught() -> None:
 FILLS = (0x00, 0x5A, 0xF0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "fill"), [(made, fill) for n, made in enumerate(VECTORS) for fill in (FILLS if AUDIT else [FILLS[n % 3]])]
 )
@@ -336,6 +341,7 @@ def test_the_slow_path_goes_on_with_the_same_bits(made: Made, fill: int, monkeyp
             assert abs(Fraction(near[cell].item()) - delta) <= delta / (1 << 48)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [("laplace", "10", None, None), ("laplace", "1", None, 1), ("gaussian", "9", None, None),
@@ -376,6 +382,7 @@ def test_a_draw_beyond_64_bits_raises_and_never_wraps(monkeypatch: pytest.Monkey
 # --- statistics ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [("laplace", "10", None, None), ("laplace", "1000", None, None), ("geometric", "1000", None, None),
@@ -408,6 +415,7 @@ def bins_of(law: Any) -> float:
     return 20 if law.r else 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", STRESSED, ids=str)
 def test_stressed_laws_at_1e6(made: Made) -> None:
     """Wide blocks and short tables: refusals and steps beyond the table are common. False alarm 1e-9."""
@@ -416,6 +424,7 @@ def test_stressed_laws_at_1e6(made: Made) -> None:
     assert distance_from(draws, spread_of(law), bins=bins_of(law)) < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", STRESSED, ids=str)
 def test_stressed_laws_one_by_one(made: Made) -> None:
     """The scalar path. False alarm 1e-9."""
@@ -463,6 +472,7 @@ class WrongEnd(LaplaceLaw):
         return super().exponents(h, negative, self._turned(negative, low))
 
 
+@pytest.mark.slow
 def test_moving_accepted_draws_beyond_the_table_is_caught() -> None:
     for made in STRESSED[:2]:
         law, _ = made_of(made)
@@ -476,6 +486,7 @@ def test_the_wrong_end_of_negative_blocks_is_caught() -> None:
     assert distance_from(Blocks(law).sample(10**6, SystemBits()), laplace_spread(Fraction(64)), bins=20) > 1
 
 
+@pytest.mark.slow
 def test_a_coin_that_starts_afresh_is_caught() -> None:
     """The planted bug: the slow path draws a new coin instead of going on with the one that was looked at."""
 

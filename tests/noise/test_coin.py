@@ -126,6 +126,7 @@ def all_first_words(many: Callable[..., NDArray[np.bool_]], p: Probability, floo
     return right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("x", X[:-1], ids=str)
 def test_flips_of_exp_are_right_for_every_first_word(x: Fraction) -> None:
     if x < 64:  # else zeros for ever take too long to lie above exp(-x)
@@ -187,6 +188,7 @@ def test_bernoulli_exp_at_1e6(x: str, off: str) -> None:
     assert distance([10**6 - heads, heads], [1 - q, q]) > 1
 
 
+@pytest.mark.slow
 def test_scalar_coins() -> None:
     """False alarm 1e-9."""
     bits = SystemBits()

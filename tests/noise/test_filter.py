@@ -59,11 +59,13 @@ def scalar(xs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([near_exp(x) for x in xs.tolist()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [scalar, near_exp_array])
 def test_the_error_is_below_the_bound(answer: ArrayFilter) -> None:
     assert worst(answer(np.array(POINTS)).tolist(), [Fraction(x) for x in POINTS]) < BOUND
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [scalar, near_exp_array])
 @pytest.mark.parametrize("side", [-1, 1])
 def test_the_error_is_below_the_bound_when_x_is_off_by_2_to_the_minus_48(answer: ArrayFilter, side: int) -> None:
@@ -80,6 +82,7 @@ def test_both_filters_give_zero_beyond_the_largest() -> None:
     assert (near_exp_array(np.array([64.0, 70.0, 1e300, np.inf])) < 2.0**-90).all()
 
 
+@pytest.mark.slow
 def test_a_filter_with_one_term_too_few_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted twin: degree 7 instead of 10 is off by up to 2^-39."""
     shorter = [*filter_module._COEFFICIENTS[:8], 0.0, 0.0, 0.0]
@@ -88,6 +91,7 @@ def test_a_filter_with_one_term_too_few_is_caught(monkeypatch: pytest.MonkeyPatc
         assert worst(answer(np.array(POINTS)).tolist(), [Fraction(x) for x in POINTS]) > BOUND
 
 
+@pytest.mark.slow
 def test_a_filter_that_reads_the_wrong_entry_at_a_cut_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     spoilt = list(filter_module._TABLE)
     spoilt[17] = math.nextafter(spoilt[17], 0) * (1 - 2.0**-40)

@@ -31,6 +31,7 @@ def distance(draws: np.ndarray, sigma: float, shift: float = 0.0) -> float:
     return (chi - freedom) / math.sqrt(2 * freedom)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", ["1/2", "3", "50", "1000"])
 def test_draws_fit_the_law(sigma: str) -> None:
     """Twelve deviations of chi-square with four or more degrees of freedom: a false alarm below 1e-6."""
@@ -40,6 +41,7 @@ def test_draws_fit_the_law(sigma: str) -> None:
     assert distance(draws, float(s), shift=max(0.25, float(s) / 8)) > 12  # a shifted law is caught
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "times", "n"), [(1, 5, 40), (7, 1000, 64), (30, 75_000, 96), (200, 3, 64)])
 def test_powers_are_enclosed(rate: int, times: int, n: int) -> None:
     low, high = _power(rate, times, n)
@@ -72,6 +74,7 @@ def test_gaps_between_picked_places_are_geometric() -> None:
     assert max(gaps) <= 10
 
 
+@pytest.mark.slow
 def test_sizes_are_refused_as_often_as_they_should() -> None:
     """Sizes of 20 with sigma 8 are refused with 1 - E e^{-(40u + u²)/128}; within 6 deviations."""
     size = 4000

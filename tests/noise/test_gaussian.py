@@ -20,6 +20,7 @@ from tests.helpers.truth import exp_minus, gaussian_blocks, gaussian_pmf, gaussi
 SIGMAS = ["0.5", "1", "10", "1e3", "1e6", "1e12"]
 
 
+@pytest.mark.slow
 @given(st.fractions(Fraction(1, 50), 10**8, max_denominator=10**6), st.sampled_from([8, 12, 18, 64, 128]))
 @example(Fraction(4096), 64)
 @example(Fraction(1, 50), 8)
@@ -110,6 +111,7 @@ def test_a_refused_proposal_is_replaced_by_a_fresh_one(monkeypatch: pytest.Monke
 # --- chi-square: false alarm 1e-9 at each gate --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", SIGMAS)
 def test_vectors_at_1e6(sigma: str) -> None:
     """And the planted twin: 2 % more noise must not pass."""
@@ -121,6 +123,7 @@ def test_vectors_at_1e6(sigma: str) -> None:
     assert distance_from(discrete_gaussian(s * Fraction(51, 50), size=10**6), law) > 1
 
 
+@pytest.mark.slow
 def test_the_square_may_be_given_instead() -> None:
     draws = discrete_gaussian(sigma_squared="0.37", size=10**6)
     assert distance_from(draws, gaussian_spread(Fraction("0.37"))) < 1
@@ -128,6 +131,7 @@ def test_the_square_may_be_given_instead() -> None:
     assert distance_from(singles, gaussian_spread(Fraction(2))) < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", ["0.5", "1", "1e3", "1e12"])
 def test_single_draws_with_and_without_a_table(sigma: str) -> None:
     s2, bits = Fraction(sigma) ** 2, SystemBits()
@@ -137,12 +141,14 @@ def test_single_draws_with_and_without_a_table(sigma: str) -> None:
     assert distance_from(np.array([table.draw(bits) for _ in range(100_000)]), law) < 1
 
 
+@pytest.mark.slow
 def test_more_noise_in_single_draws_is_caught() -> None:
     bits = SystemBits()
     off = np.array([draw_gaussian(Fraction(36, 25), bits) for _ in range(40_000)])
     assert distance_from(off, gaussian_spread(Fraction(1))) > 1
 
 
+@pytest.mark.slow
 def test_every_integer_of_a_small_scale() -> None:
     """One bin for each integer: sigma 100 has blocks of 2. False alarm 1e-9."""
     assert distance_from(discrete_gaussian(100, size=2 * 10**6), gaussian_spread(Fraction(10**4)), bins=100) < 1
@@ -160,6 +166,7 @@ def test_tiny_scales_give_zero(sigma: str) -> None:
 HUGE: list[Any] = [1 << 53, (1 << 54) - 1, 1 << 54, (1 << 54) + 1, 1 << 60, 10**30]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", HUGE, ids=lambda s: f"about 2^{s.bit_length()}")
 def test_huge_scales_neither_wrap_nor_lean(sigma: int) -> None:
     """Range, sign and law; false alarm 1e-9 each."""

@@ -75,6 +75,7 @@ def oracle(grid: Grid, record: object) -> int:
     return min(max(cells, grid.low), grid.high)
 
 
+@pytest.mark.slow
 @given(grids(), st.lists(records, max_size=8))
 @settings(max_examples=500, deadline=None)
 def test_every_record_has_a_cell_within_the_bounds(grid: Grid, values: list[Any]) -> None:
@@ -86,6 +87,7 @@ def test_every_record_has_a_cell_within_the_bounds(grid: Grid, values: list[Any]
     assert grid.total(values) == sum(oracle(grid, value) for value in values)
 
 
+@pytest.mark.slow
 @given(grids(), st.lists(st.floats(), max_size=20))
 @settings(max_examples=200, deadline=None)
 def test_lists_arrays_and_single_records_agree(grid: Grid, values: list[float]) -> None:
@@ -103,6 +105,7 @@ def test_lists_arrays_and_single_records_agree(grid: Grid, values: list[float]) 
     assert grid.quantise(mixed).tolist() == [*alone, grid.missing]
 
 
+@pytest.mark.slow
 @given(grids(), st.lists(records, max_size=6), records, records, st.randoms(use_true_random=False))
 @settings(max_examples=300, deadline=None)
 def test_sensitivity_and_order(grid: Grid, values: list[Any], one: Any, other: Any, chance: random.Random) -> None:
@@ -114,6 +117,7 @@ def test_sensitivity_and_order(grid: Grid, values: list[Any], one: Any, other: A
     assert grid.total(shuffled) == total
 
 
+@pytest.mark.slow
 @given(grids(), st.integers(-(10**30), 10**30))
 @settings(max_examples=200)
 def test_a_total_stands_for_one_number(grid: Grid, cells: int) -> None:
@@ -129,6 +133,7 @@ def test_a_total_stands_for_one_number(grid: Grid, cells: int) -> None:
         assert abs(exact) > Fraction(2) ** 1023
 
 
+@pytest.mark.slow
 @given(bounds, bounds, scales)
 @example(0, 100, 1)
 @example(2**53, 2**53 + 1000, 1)
@@ -228,6 +233,7 @@ def test_timestamps() -> None:
     assert abs(grid.total(values[:-1]) - grid.total(values)) <= grid.largest
 
 
+@pytest.mark.slow
 def test_singles_do_not_stop_counting() -> None:
     """A8: 2^24 + 1000 ones in 32-bit floats sum to 2^24."""
     ones = np.ones((1 << 24) + 1000, dtype=np.float32)
@@ -243,6 +249,7 @@ def outcomes(release: Any, value: float, n: int) -> set[tuple[bool, ...]]:
     return found
 
 
+@pytest.mark.slow
 def test_precision_attack() -> None:
     """A2: no event about the last bits tells v = 0 from v = 1, or from any other value.
 
@@ -275,6 +282,7 @@ def test_precision_attack_on_floats() -> None:
     assert zero != one
 
 
+@pytest.mark.slow
 @given(st.floats(allow_nan=True), st.floats(allow_nan=True), st.integers(-(1 << 50), 1 << 50))
 def test_the_same_noise_gives_neighbouring_outputs_on_one_grid(v: float, w: float, noise: int) -> None:
     grid = public_grid(-5, 5, scale=1)
@@ -324,6 +332,7 @@ def test_missing_may_be_a_bound_beside_the_grid() -> None:
         assert abs(grid.exact(grid.total([math.nan])) - Fraction(missing)) < Fraction(1, 1 << 39)
 
 
+@pytest.mark.slow
 @given(grids())
 @settings(max_examples=50)
 def test_missing_is_public_and_counts_as_said(grid: Grid) -> None:

@@ -23,6 +23,7 @@ SCALES = ["0.3", "1", "10", "1e3", "1e6", "1e12"]
 # --- the bounds of the table --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(
     st.fractions(Fraction(1, 20), 10**5, max_denominator=10**6),
     st.sampled_from([8, 12, 18, 64, 128]),
@@ -55,6 +56,7 @@ def test_thresholds_keep_their_order_at_every_scale(scale: str) -> None:
 # --- the sampler without a table, branch by branch ----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["1/10", "1/3", "1", "3/2", "2", "7/2", "5"])
 def test_every_branch_of_a_geometric_draw(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laplace, "flip_exp", coin)
@@ -65,6 +67,7 @@ def test_every_branch_of_a_geometric_draw(scale: str, monkeypatch: pytest.Monkey
     assert undecided < 0.001
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["1/10", "1/3", "1", "3/2", "2", "7/2", "5"])
 def test_every_branch_of_a_laplace_draw(scale: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laplace, "flip_exp", coin)
@@ -93,6 +96,7 @@ def test_zero_counted_twice_is_caught_by_the_branches(monkeypatch: pytest.Monkey
 # --- chi-square: false alarm 1e-9 at each gate --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", SCALES)
 def test_vectors_at_1e6(scale: str) -> None:
     """And the planted twin: 2 % more noise must not pass."""
@@ -111,6 +115,7 @@ def test_geometric_vectors_at_1e6(scale: str) -> None:
     assert distance_from(geometric(b * Fraction(51, 50), size=10**6), geometric_spread(b)) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["0.3", "1", "1e3", "1e12"])
 def test_single_draws_with_and_without_a_table(scale: str) -> None:
     b, bits = Fraction(scale), SystemBits()
@@ -120,6 +125,7 @@ def test_single_draws_with_and_without_a_table(scale: str) -> None:
     assert distance_from(np.array([table.draw(bits) for _ in range(100_000)]), law) < 1
 
 
+@pytest.mark.slow
 def test_planted_bugs_in_single_draws_are_caught() -> None:
     """20 % more noise, and zero counted twice, through the same gate."""
     bits, b = SystemBits(), Fraction(1)
@@ -128,6 +134,7 @@ def test_planted_bugs_in_single_draws_are_caught() -> None:
     assert distance_from(np.array([zero_twice(b, bits) for _ in range(60_000)]), law) > 1
 
 
+@pytest.mark.slow
 def test_every_integer_of_a_small_scale() -> None:
     """One bin for each integer, block ends and all: scale 100 has blocks of 2. False alarm 1e-9."""
     b = Fraction(100)
@@ -148,6 +155,7 @@ def test_tiny_scales_give_zero(scale: str) -> None:
 HUGE: list[Any] = [1 << 53, (1 << 54) - 1, 1 << 54, (1 << 54) + 1, 1 << 60, 10**30, 10**300]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", HUGE, ids=lambda s: f"about 2^{s.bit_length()}")
 def test_huge_scales_neither_wrap_nor_lean(scale: int) -> None:
     """Range, sign and law; false alarm 1e-9 each."""

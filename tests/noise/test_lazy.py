@@ -72,6 +72,7 @@ def ends_of(scale: str) -> tuple[Callable[[int], tuple[list[int], list[int]]], l
     return law.thresholds, laplace_blocks(law).probabilities
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["1", "1/3", "7/2"])
 @pytest.mark.parametrize(("first", "step"), [(1, 1), (3, 2), (5, 7)])
 def test_count_below_has_the_law_of_the_thresholds(scale: str, first: int, step: int) -> None:

@@ -181,6 +181,7 @@ def test_a_candidates_coin_is_right_at_both_ends_of_its_word(gap: int, rate: str
             assert (source.heads, chosen) == ((2, 1) if heads or gap == 0 else (1, 0))
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=6),
     st.fractions(Fraction(1, 10**30), 10**30, max_denominator=10**30).filter(bool),
@@ -232,6 +233,7 @@ CASES: list[Any] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scores", "rate"), CASES, ids=str)
 def test_chi_square(scores: Any, rate: str) -> None:
     """From end to end; false alarm 1e-9 at each gate."""
@@ -242,6 +244,7 @@ def test_chi_square(scores: Any, rate: str) -> None:
         assert distance(counts.tolist(), expected) < 1
 
 
+@pytest.mark.slow
 def test_planted_bugs_fail_the_chi_square_gate() -> None:
     """A rate off by 20 %, and each law in the other's place."""
     exact = [Fraction(s) for s in (0, 1, 2, 3)]
@@ -250,6 +253,7 @@ def test_planted_bugs_fail_the_chi_square_gate() -> None:
     assert distance(flips, [float(p) for p in exponential_law(exact, Fraction(1)).values()]) > 1
 
 
+@pytest.mark.slow
 def test_every_chunk_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
     """200 equal scores in chunks of 64; false alarm 1e-9."""
     monkeypatch.setattr(selection, "_CHUNK", 64)

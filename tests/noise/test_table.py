@@ -47,6 +47,7 @@ LARGE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @laws(*SMALL)
 def test_tiny_words_have_the_law(kind: str, parameter: str) -> None:
     """4 bits of guide, 8 of word, then 4 at a time up to 20: every path."""
@@ -57,6 +58,7 @@ def test_tiny_words_have_the_law(kind: str, parameter: str) -> None:
     assert undecided <= Fraction(3 * min(len(truth.thresholds), 4000) + 3, 1 << 20)
 
 
+@pytest.mark.slow
 @laws(*SMALL)
 def test_tiny_words_in_an_array_agree_with_the_truth(kind: str, parameter: str) -> None:
     """All 256 words: a word is answered only if its whole interval has one index, and by that index."""
@@ -84,6 +86,7 @@ def redraw(table: Table, bits: Bits) -> int:
                 raise
 
 
+@pytest.mark.slow
 @laws(("laplace", "1"), ("laplace", "7/2"), ("gaussian", "1"), ("gaussian", "9"))
 def test_redrawing_instead_of_continuing_is_caught(kind: str, parameter: str) -> None:
     law, truth = law_of(kind, parameter)
@@ -93,6 +96,7 @@ def test_redrawing_instead_of_continuing_is_caught(kind: str, parameter: str) ->
         assert_law(found, undecided, dict(enumerate(truth.probabilities)))
 
 
+@pytest.mark.slow
 def test_redrawing_instead_of_continuing_fails_the_chi_square_gate() -> None:
     """False alarm 1e-9. The same 1e5 draws of the real table pass."""
     law, truth = law_of("laplace", "7/2")
@@ -107,6 +111,7 @@ def test_redrawing_instead_of_continuing_fails_the_chi_square_gate() -> None:
     assert distance(counts([redraw(table, bits) for _ in range(100_000)]), probabilities) > 1
 
 
+@pytest.mark.slow
 @laws(*LARGE)
 def test_guide_cells_decide_only_what_is_certain(kind: str, parameter: str) -> None:
     law, truth = law_of(kind, parameter)
@@ -122,6 +127,7 @@ def test_guide_cells_decide_only_what_is_certain(kind: str, parameter: str) -> N
     assert np.count_nonzero(~decided) <= 2 * np.count_nonzero(start != end) + 2
 
 
+@pytest.mark.slow
 @laws(*LARGE)
 def test_words_beside_thresholds_are_right_at_both_ends(kind: str, parameter: str) -> None:
     """Zeros for ever and ones for ever are the two ends of a word. Where no more bits are asked for, one answer must
@@ -136,6 +142,7 @@ def test_words_beside_thresholds_are_right_at_both_ends(kind: str, parameter: st
     assert at_end.tolist() == [truth.index_at_end(w, 64) for w in expected]
 
 
+@pytest.mark.slow
 @laws(*LARGE)
 def test_single_draws_beside_thresholds_are_right_at_both_ends(kind: str, parameter: str) -> None:
     law, truth = law_of(kind, parameter)

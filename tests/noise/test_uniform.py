@@ -72,6 +72,7 @@ def test_a_remainder_is_caught() -> None:
     assert len(set(np.bincount(out, minlength=100).tolist())) > 1
 
 
+@pytest.mark.slow
 @given(st.lists(st.fractions(0, 10**6), min_size=1, max_size=8).filter(any))
 def test_integer_weights_keep_their_proportions(weights: list[Fraction]) -> None:
     whole = integer_weights(weights)
@@ -118,6 +119,7 @@ def test_chi_square_at_1e6() -> None:
     assert distance(np.bincount(choice(off, size=10**6), minlength=4).tolist(), law) > 1
 
 
+@pytest.mark.slow
 def test_large_n_is_even_from_end_to_end() -> None:
     """Ten equal parts of [0, n); false alarm 1e-9 each."""
     for n in (2**31 + 1, 10**18, 2**63 - 1, 2**63, 2**63 + 1, 10**40):

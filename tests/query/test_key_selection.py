@@ -114,6 +114,7 @@ def session(engine: Keeping, *, spoilt: bool = False) -> dp.Session:
     return dp.Session(t=table, budget=budget, engine=engine, budget_store=budget_store)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["", "cannot", "too many"])
 def test_where_noise_is_drawn_changes_nothing(fault: str) -> None:
     engine = Keeping(fault)
@@ -124,6 +125,7 @@ def test_where_noise_is_drawn_changes_nothing(fault: str) -> None:
         assert found[column] == (right[column] if column == "key" else pytest.approx(right[column], abs=0.6)), column
 
 
+@pytest.mark.slow
 def test_the_receipt_is_redeemed_after_the_sums_and_before_the_noise() -> None:
     engine = Keeping()
     session(engine).sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=SURE)
@@ -132,6 +134,7 @@ def test_the_receipt_is_redeemed_after_the_sums_and_before_the_noise() -> None:
     assert named == ("named", True)
 
 
+@pytest.mark.slow
 def test_without_a_good_receipt_no_noise_is_drawn() -> None:
     engine = Keeping()
     with pytest.raises(ReceiptRefused):
@@ -140,6 +143,7 @@ def test_without_a_good_receipt_no_noise_is_drawn() -> None:
     assert engine.closed == len(engine.used)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["dies", "twice", "below", "floats"])
 def test_what_fails_once_noise_is_drawn_is_not_asked_again(fault: str) -> None:
     engine = Keeping(fault)
@@ -151,6 +155,7 @@ def test_what_fails_once_noise_is_drawn_is_not_asked_again(fault: str) -> None:
     assert s.remaining == dp.Approx(SURE // 2, s.remaining.delta)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_what_fails_before_can_be_asked_again_under_the_same_payment() -> None:
     s = session(Keeping("dies before"))
     with pytest.raises(EngineFailed) as caught:

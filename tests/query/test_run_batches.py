@@ -67,6 +67,7 @@ def session(engine: Any) -> dp.Session:
     return dp.Session(t=table, budget=dp.Approx(SURE, "1e-12"), engine=engine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 100_000])
 def test_batches_change_nothing(size: int) -> None:
     batched = Batched(size)
@@ -91,6 +92,7 @@ def test_no_groups_at_all() -> None:
     assert len(asked.release(epsilon=SURE)) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["twice", "dies", "floats"])
 def test_a_fault_is_charged_once_and_answers_nothing(fault: str) -> None:
     s = session(Batched(50, fault))
@@ -99,6 +101,7 @@ def test_a_fault_is_charged_once_and_answers_nothing(fault: str) -> None:
     assert s.remaining == dp.Approx(SURE // 2, s.remaining.delta)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_every_group_has_noise_of_its_own() -> None:
     rows = pa.table({"user": list(range(20_000)), "key": [i % 20 for i in range(20_000)]})
     table = dp.table(rows, unit="user", columns={"key": dp.unknown_keys()})

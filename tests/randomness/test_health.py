@@ -103,6 +103,7 @@ FAULTS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_broken_sources_are_refused(fault: str) -> None:
     with pytest.raises(UnhealthySource, match="do not serve") as caught:
@@ -124,6 +125,7 @@ def test_too_small_a_test_is_refused(bad: Any) -> None:
         start_up(SystemBits(), samples=bad)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 3), max_size=1200))
 @settings(max_examples=25, deadline=None)
 def test_longest_run_and_largest_count(samples: list[int]) -> None:
@@ -144,6 +146,7 @@ def test_longest_run_and_largest_count(samples: list[int]) -> None:
     assert found.healthy == (longest < 6 and found.largest_count < 20)
 
 
+@pytest.mark.slow
 def test_just_below_and_at_the_cutoffs() -> None:
     spread = [i % 256 for i in range(WINDOW)]
     assert examine([9] * 5 + spread[5:]).longest_run == 5

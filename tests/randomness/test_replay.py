@@ -21,6 +21,7 @@ asks = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(asks)
 def test_a_recording_plays_back_the_same(wanted: list[tuple[str, int]]) -> None:
     recorder = Recorder(SystemBits())
@@ -41,6 +42,7 @@ def test_noise_plays_back_the_same(scale: str, size: int | None) -> None:
         assert (first == again) if size is None else (first == again).all()  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @given(st.binary(max_size=40), st.lists(st.integers(0, 30), max_size=20))
 def test_bits_come_first_to_last(data: bytes, counts: list[int]) -> None:
     tape = Replay.of_bytes(data)
@@ -71,6 +73,7 @@ def test_the_law_of_a_bit_and_of_nothing() -> None:
     assert exact_law(lambda bits: bits.bits(2), depth=1) == (empty, one)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 40), st.integers(0, 12))
 def test_masses_sum_to_one(n: int, depth: int) -> None:
     law, undecided = exact_law(lambda bits: bits.below(n), depth=depth)

@@ -97,6 +97,7 @@ print(json.dumps(runs))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_forks_share_nothing() -> None:
     runs = python(FORKS)
@@ -104,12 +105,14 @@ def test_forks_share_nothing() -> None:
     assert share_nothing(runs)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_forks_of_a_generator_with_a_state_are_caught() -> None:
     """The planted twin: attack C16 on a numpy generator."""
     assert not share_nothing(python(TWIN))
 
 
+@pytest.mark.slow
 def test_spawned_processes_share_nothing() -> None:
     packed = pickle.dumps(SystemBits()).hex()  # one source goes to all of them
     command = [sys.executable, "-c", SPAWN, packed]
@@ -157,6 +160,7 @@ print(json.dumps([*discrete_laplace({SCALE}, size={DRAWS}).tolist(), discrete_la
 """
 
 
+@pytest.mark.slow
 def test_every_seed_there_is_changes_nothing() -> None:
     """Attack C17: the same seeds and the same PYTHONHASHSEED in two fresh processes."""
     environment = {"PYTHONHASHSEED": "0", "SEED": "0", "RANDOM_SEED": "0", "NUMPY_SEED": "0", "DISCREET_SEED": "0"}

@@ -19,6 +19,7 @@ from discreet.errors import (
 from tests.helpers.visits import VISITS, session
 
 
+@pytest.mark.slow
 def test_bad_declarations_are_refused_before_anything() -> None:
     good = dp.table(VISITS, unit="patient_id")
     with pytest.raises(BadData):

@@ -54,6 +54,7 @@ class Flaky:
         return self._inner.run(works, schemas)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [dp.Approx(10, "1e-6"), dp.Pure(10), dp.ZCDP(10)], ids=str)
 @pytest.mark.parametrize("days", [None, 5])
 def test_each_day_the_totals_and_the_windows_hold_within_their_bars(budget: Any, days: int | None) -> None:
@@ -78,6 +79,7 @@ def test_each_day_the_totals_and_the_windows_hold_within_their_bars(budget: Any,
     assert [one.day for one in found.history()] == list(found.days)
 
 
+@pytest.mark.slow
 def test_all_windows_agree() -> None:
     """Sums over days are differences of the same totals: parts add up to the whole, but for rounding to whole rows."""
     found = board(session(), sql="SELECT clinic, SUM(cost / 2.0) AS s FROM visits GROUP BY clinic", days=7)
@@ -104,6 +106,7 @@ def test_one_price_for_all_days_paid_by_the_first() -> None:
     assert preview.total_errors["n"] > preview.day_errors["n"]
 
 
+@pytest.mark.slow
 def test_the_preview_is_the_bar_of_the_last_day() -> None:
     found = board(session(), horizon=3, days=2)
     preview = found.preview()
@@ -114,6 +117,7 @@ def test_the_preview_is_the_bar_of_the_last_day() -> None:
         assert released.total.errors()[name][0] == pytest.approx(preview.total_errors[name], rel=1e-3, abs=1)
 
 
+@pytest.mark.slow
 def test_fewer_days_and_shorter_horizons_have_less_noise() -> None:
     s = session()
     errors = [board(s, days=days).preview().total_errors["s"] for days in (1, 12, None)]
@@ -181,6 +185,7 @@ def test_an_engine_that_fails_has_cost_no_day() -> None:
     assert s.remaining == paid
 
 
+@pytest.mark.slow
 def test_rows_that_come_late_or_are_corrected_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "visits.parquet"
     rows = [(i, 0, "North", 50) for i in range(100)]
@@ -197,6 +202,7 @@ def test_rows_that_come_late_or_are_corrected_do_not_count(tmp_path: Path) -> No
     assert found.on(day(0)).today["n"] == [100, 0, 0]
 
 
+@pytest.mark.slow
 def test_people_who_come_more_often_than_they_may_stop_to_count() -> None:
     rows = [(1, i, "North", 10) for i in range(5)] + [(2, 4, "North", 10)]
     found = board(session(rows, budget=dp.Pure(10**9)), epsilon=10**7, horizon=10, days=2)
@@ -284,6 +290,7 @@ def seen_draws(moves: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> tuple
     return exact, days
 
 
+@pytest.mark.slow
 def test_no_sequence_of_days_crashes_and_reopened_boards_shows_a_day_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sequences of four moves: a day that was drawn again is seen once, and ann is counted on one day in all.
 
@@ -322,6 +329,7 @@ def test_a_board_cannot_be_copied() -> None:
         pickle.dumps(board(session()))
 
 
+@pytest.mark.slow
 def test_a_board_that_would_keep_too_many_numbers_is_refused() -> None:
     many = dp.table({"patient": [1], "day": [day(0)], "shop": [1]}, unit="patient",
                     columns={"shop": dp.keys(range(20_000))})  # fmt: skip

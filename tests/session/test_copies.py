@@ -34,6 +34,7 @@ def made(tmp_path: Path) -> dp.Session:
     return dp.Session(visits=visits, cities=cities, budget=dp.Pure(10**6))
 
 
+@pytest.mark.slow
 def test_copies_share_the_budget_and_answer_alike(session: dp.Session, tmp_path: Path) -> None:
     copied = session.prepare(folder=tmp_path / "copies")
     assert [one.name for one in (tmp_path / "copies").iterdir()] == ["visits.duckdb"]  # public tables stay
@@ -43,6 +44,7 @@ def test_copies_share_the_budget_and_answer_alike(session: dp.Session, tmp_path:
     assert copied.sql(joined).release(epsilon=1000)["n"] == [50, 50]
 
 
+@pytest.mark.slow
 def test_without_a_folder_copies_go_with_the_session(tmp_path: Path) -> None:
     session = made(tmp_path)
     copied = session.prepare("visits")

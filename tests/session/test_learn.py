@@ -43,6 +43,7 @@ def a_session(**options: Any) -> Session:
     return Session(people=people, budget=Approx(8, "1e-6"), rule=Rule.ZCDP)
 
 
+@pytest.mark.slow
 def test_regression_from_sums() -> None:
     session = a_session()
     before = session.remaining
@@ -57,6 +58,7 @@ def test_regression_from_sums() -> None:
     assert session.remaining == again.remaining  # one charge: that of one question at the same price
 
 
+@pytest.mark.slow
 def test_a_unit_is_capped_as_the_table_says() -> None:
     """One unit with half of all rows, all of them wrong: with a cap of one row it hardly matters."""
     heavy = np.concatenate([np.arange(ROWS), np.full(ROWS, 7)])
@@ -74,6 +76,7 @@ def test_a_unit_is_capped_as_the_table_says() -> None:
     assert loose.learn(LinearRegression, "t", features=["x"], target="y", epsilon=4).coef_[0] < 0.9  # the twin
 
 
+@pytest.mark.slow
 def test_naive_bayes_from_counts() -> None:
     session = a_session()
     model = session.learn(CategoricalNB, "people", features=["age", "pay"], target="job", epsilon=1)

@@ -17,6 +17,8 @@ from discreet.session.board import Board
 from tests.helpers.boards import SQL, day, session
 from tests.helpers.ledger_places import Place
 
+pytestmark = pytest.mark.slow
+
 
 def opened(ledger: Path, *, budget: Any = None, **options: Any) -> tuple[dp.Session, Board]:
     s = session(ledger=ledger, budget=budget)

@@ -59,6 +59,7 @@ def opened(folder: Path, source: Any, **said: Any) -> dp.Session:
 # --- the same budget again ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [dp.Pure(1), dp.Approx(1, "1e-6"), dp.ZCDP(1, "1e-6")])
 def test_a_budget_outlives_its_session(tmp_path: Path, file: Path, whole: Any) -> None:
     price = {"rho": "0.25"} if isinstance(whole, dp.ZCDP) else {"epsilon": "0.25"}
@@ -78,6 +79,7 @@ def test_a_budget_outlives_its_session(tmp_path: Path, file: Path, whole: Any) -
     assert not again.sql(COUNT).preview(**price).affordable  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_what_the_ledger_knows_may_be_left_out(tmp_path: Path, file: Path) -> None:
     said = {"budget": dp.Approx(1, "1e-6"), "rule": dp.Rule.ZCDP, "neighbours": dp.Neighbours.CHANGE_ONE}
     first = opened(tmp_path, file, **said)
@@ -87,6 +89,7 @@ def test_what_the_ledger_knows_may_be_left_out(tmp_path: Path, file: Path) -> No
     assert asked[0].plan.price == asked[1].plan.price
 
 
+@pytest.mark.slow
 def test_everything_that_is_paid_is_paid_from_the_ledger(tmp_path: Path, file: Path) -> None:
     session = opened(tmp_path, file, budget=dp.Pure(40))
     session.suggest_bounds("cost", epsilon=10)
@@ -104,6 +107,7 @@ def test_everything_that_is_paid_is_paid_from_the_ledger(tmp_path: Path, file: P
     assert charges[3].body["query"] == COUNT
 
 
+@pytest.mark.slow
 def test_an_answer_is_stored_as_it_was_given(tmp_path: Path, file: Path) -> None:
     answer = opened(tmp_path, file).sql(COUNT).release(epsilon="0.5", confidence="0.9")
     with open_ledger(tmp_path / "kept.ledger") as ledger:
@@ -115,6 +119,7 @@ def test_an_answer_is_stored_as_it_was_given(tmp_path: Path, file: Path) -> None
     assert verify_ledger(tmp_path / "kept.ledger", head=tmp_path / "kept.ledger.head").good
 
 
+@pytest.mark.slow
 def test_tables_beside_the_one_that_is_known_share_its_budget(tmp_path: Path, file: Path) -> None:
     opened(tmp_path, file).sql(COUNT).release(epsilon="0.5")
     patients = dp.table({"id": list(range(50)), "age": [40] * 50}, unit="id", columns={"age": dp.bounds(0, 120)})
@@ -126,6 +131,7 @@ def test_tables_beside_the_one_that_is_known_share_its_budget(tmp_path: Path, fi
     assert alone.remaining == dp.Pure("0.25")
 
 
+@pytest.mark.slow
 def test_newer_data_in_the_same_place_go_on(tmp_path: Path, file: Path) -> None:
     opened(tmp_path, file).sql(COUNT).release(epsilon="0.5")
     file.unlink()
@@ -154,6 +160,7 @@ def test_what_failed_after_it_was_paid_is_not_charged_twice(tmp_path: Path) -> N
 # --- refused --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("said", "words"),
     [
@@ -193,6 +200,7 @@ def test_another_budget_unit_relation_or_table_is_refused(
     assert (tmp_path / "kept.ledger.head").read_bytes() == before  # nothing was written
 
 
+@pytest.mark.slow
 def test_a_new_ledger_needs_a_budget_and_somebody_to_protect(tmp_path: Path, file: Path) -> None:
     with pytest.raises(BadParameter, match="must be given once for a new ledger"):
         opened(tmp_path, file, budget=None)
@@ -213,6 +221,7 @@ def test_the_ledger_of_a_curator_is_refused(tmp_path: Path, file: Path) -> None:
         opened(tmp_path, file)
 
 
+@pytest.mark.slow
 def test_one_that_ended_while_it_was_opened_goes_on(tmp_path: Path, file: Path) -> None:
     with open_ledger(tmp_path / "kept.ledger", create=True) as ledger:
         ledger.owner.protect("visits", WHOLE, unit="patient")
@@ -220,6 +229,7 @@ def test_one_that_ended_while_it_was_opened_goes_on(tmp_path: Path, file: Path) 
     assert opened(tmp_path, file).remaining == dp.Pure("0.5")
 
 
+@pytest.mark.slow
 def test_an_edited_ledger_pays_for_nothing(tmp_path: Path, file: Path) -> None:
     opened(tmp_path, file).sql(COUNT).release(epsilon="0.5")
     copy = {path: path.read_bytes() for path in tmp_path.glob("kept.ledger*") if not path.name.endswith(".head")}
@@ -245,6 +255,7 @@ def ask_often(folder: Path, barrier: Any, results: Any) -> None:
     results.put(answers)
 
 
+@pytest.mark.slow
 def test_two_processes_never_spend_more_than_there_is(tmp_path: Path, file: Path) -> None:
     """Both begin with no ledger, make it at once, and want 24 answers; there is budget for 10."""
     barrier, results = context().Barrier(2), context().Queue()
@@ -284,6 +295,7 @@ def die_reading(folder: Path) -> None:
     opened(folder, rows(), engine=Fails(fatal=True)).sql(COUNT).release(epsilon="0.5")
 
 
+@pytest.mark.slow
 def test_kill_nine_between_the_charge_and_the_answer(tmp_path: Path) -> None:
     """At the first touch of the data the charge is on the disk; the answer is lost, the charge is not."""
     process = start(die_reading, tmp_path)
@@ -314,6 +326,7 @@ except ImportError as missing:
 """
 
 
+@pytest.mark.slow
 def test_only_a_ledger_needs_what_ledgers_need(tmp_path: Path) -> None:
     path = tmp_path / "kept.ledger"
     done = subprocess.run([sys.executable, "-c", WITHOUT, path], capture_output=True, text=True, check=True)
@@ -325,6 +338,7 @@ def test_only_a_ledger_needs_what_ledgers_need(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_a_ledger_of_a_version_that_guessed_types_says_so_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "visits.csv"
     file.write_text("patient,clinic,cost\n1,North,5\n2,South,7\n")

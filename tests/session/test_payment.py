@@ -39,6 +39,7 @@ class Watched:
         return memory().run(works, schemas)
 
 
+@pytest.mark.slow
 def test_data_is_touched_once_and_only_after_paying() -> None:
     engine = Watched()
     s = session(engine=engine, budget=dp.Pure(1))
@@ -61,6 +62,7 @@ def test_a_failing_engine_keeps_the_charge_and_says_nothing() -> None:
     assert s.remaining == dp.Pure("3/4")
 
 
+@pytest.mark.slow
 def test_what_is_paid_and_failed_can_be_asked_again_for_one_answer() -> None:
     engine = Watched(fails=True)
     s = session(engine=engine, budget=dp.Pure(1))

@@ -26,6 +26,7 @@ def session(budget: dp.Pure | dp.Approx) -> dp.Session:
     return dp.Session(visits=dp.table(ROWS, unit="patient", max_rows=1, columns=COLUMNS), budget=budget)
 
 
+@pytest.mark.slow
 def test_questions_are_about_equally_far_off_and_better_than_one_by_one() -> None:
     own = session(dp.Pure(1))
     found = own.plan([COUNT, SUM, "SELECT COUNT(*) AS n FROM visits"], epsilon=1)
@@ -46,6 +47,7 @@ def test_questions_are_about_equally_far_off_and_better_than_one_by_one() -> Non
 MANY = [f"SELECT COUNT(*) AS n FROM visits WHERE cost < {i}" for i in range(1, 26)]
 
 
+@pytest.mark.slow
 def test_many_questions_are_priced_by_a_certified_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = dp.Approx(1, "0.01")
     found = session(budget).plan(MANY, epsilon=1)

@@ -20,6 +20,7 @@ def session(budget: Any = None) -> dp.Session:
     return dp.Session(t=table, budget=budget or dp.Approx(10, "1e-6"))
 
 
+@pytest.mark.slow
 def test_a_price_stands_for_its_numbers() -> None:
     query = session().sql(SQL)
     assert query.preview(Price("0.5", confidence="0.9")) == query.preview(epsilon="0.5", confidence="0.9")
@@ -33,6 +34,7 @@ def test_a_price_stands_for_its_numbers() -> None:
     assert [one.cost for one in both.release(Price("1"))] == [one.cost for one in both.release(epsilon="1")]
 
 
+@pytest.mark.slow
 def test_a_price_stands_alone() -> None:
     for given in ({"delta": "1e-9"}, {"rho": 1}, {"error": 3}, {"confidence": "0.9"}):
         with pytest.raises(BadParameter, match="must be a number where"):

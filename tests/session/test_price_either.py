@@ -50,6 +50,7 @@ def test_one_question_is_as_good_as_by_the_sum() -> None:
     assert either < zcdp / 2
 
 
+@pytest.mark.slow
 def test_a_hundred_questions_are_as_good_as_by_rho() -> None:
     made = session()
     asked = made.sql(COUNT)
@@ -61,6 +62,7 @@ def test_a_hundred_questions_are_as_good_as_by_rho() -> None:
     assert made._budget_store.fits(dp.events.Repeat(asked.quote(rho=RHO / 100).plan.price, 100))
 
 
+@pytest.mark.slow
 def test_an_epsilon_is_read_as_a_rho_when_the_sum_is_used_up() -> None:
     made = session()
     asked = made.sql(COUNT)
@@ -78,6 +80,7 @@ def test_an_epsilon_is_read_as_a_rho_when_the_sum_is_used_up() -> None:
         asked.release(epsilon="1/2")
 
 
+@pytest.mark.slow
 def test_an_error_is_bought_from_whichever_account_has_it() -> None:
     made = session()
     for _ in range(100):
@@ -100,6 +103,7 @@ def test_every_price_of_gaussian_noise_holds_both(price: Price) -> None:
         assert summed.epsilon == Fraction(1, 10)
 
 
+@pytest.mark.slow
 def test_a_ledger_counts_the_same(tmp_path: Path) -> None:
     plain, kept = session(), session(ledger=tmp_path / "budget.db")
     for _ in range(3):
@@ -112,6 +116,7 @@ def test_a_ledger_counts_the_same(tmp_path: Path) -> None:
     assert again.remaining == plain.remaining
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_a_ledger_of_another_rule_keeps_it(tmp_path: Path, rule: dp.Rule) -> None:
     kept = session(rule, ledger=tmp_path / "budget.db")
@@ -123,6 +128,7 @@ def test_a_ledger_of_another_rule_keeps_it(tmp_path: Path, rule: dp.Rule) -> Non
     assert type(again.remaining) is type(left)
 
 
+@pytest.mark.slow
 def test_the_table_in_the_documentation_is_true() -> None:
     """docs/how-to/tables.md shows the error of each of 1, 17 and 100 questions by rule."""
     text = (Path(__file__).parents[2] / "docs" / "how-to" / "tables.md").read_text()

@@ -15,6 +15,7 @@ from discreet.errors import (
 from tests.helpers.visits import VISITS, session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "price", "key"),
     [

@@ -28,6 +28,7 @@ from tests.helpers.visits import VISITS, session
 EPOCH = date(1970, 1, 1)
 
 
+@pytest.mark.slow
 def test_the_example_of_the_design() -> None:
     asked = session().sql("SELECT clinic, COUNT(*) AS n, AVG(cost) AS mean_cost FROM visits GROUP BY clinic")
     preview = asked.preview(epsilon="0.3")
@@ -66,6 +67,7 @@ def test_the_budget_counts_down_exactly_and_then_refuses() -> None:
         asked.release(epsilon="1e-300")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["STDDEV(cost)", "VARIANCE(cost)", "MAX(cost)", "QUANTILE(cost, 0.99)"])
 def test_an_error_that_depends_on_the_values_has_no_price(what: str) -> None:
     opened = session()
@@ -80,11 +82,13 @@ def test_an_error_that_depends_on_the_values_has_no_price(what: str) -> None:
     assert query.preview(error={"n": 60}).error("n") <= 60
 
 
+@pytest.mark.slow
 def test_fresh_noise_for_each_release() -> None:
     asked = session(budget=dp.Pure(10)).sql("SELECT COUNT(*) AS n FROM visits")
     assert len({asked.release(epsilon="0.001").value for _ in range(12)}) > 1  # equal by chance: below 1e-30
 
 
+@pytest.mark.slow
 def test_equal_questions_cost_the_same_whatever_the_data() -> None:
     empty = VISITS.slice(0, 0)
     for text in (
@@ -106,6 +110,7 @@ def test_empty_groups_get_noise_of_their_own() -> None:
     assert len(set(noise)) > 20
 
 
+@pytest.mark.slow
 def test_a_key_that_few_have_is_never_named() -> None:
     rare = pa.table({"patient_id": [1], "drug": ["secret"]})
     s = dp.Session(
@@ -121,6 +126,7 @@ def test_keys_that_nobody_listed_need_delta() -> None:
     assert s.remaining == dp.Pure(1)
 
 
+@pytest.mark.slow
 def test_rules_and_budgets() -> None:
     many = session(budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP)
     asked = many.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
@@ -134,6 +140,7 @@ def test_rules_and_budgets() -> None:
         session().sql("SELECT COUNT(*) AS n FROM visits").release()
 
 
+@pytest.mark.slow
 def test_change_one_costs_twice_the_noise_where_groups_can_change() -> None:
     for text, times in (
         ("SELECT COUNT(*) AS n FROM visits", 1),
@@ -162,6 +169,7 @@ def test_an_answer_is_given_in_many_formats(tmp_path: Path) -> None:
     assert answer.plot("n").axes[0].get_ylabel() == "n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", ["released", "consistent"])
 def test_a_picture_shows_the_intervals_and_what_is_a_total(made: str) -> None:
     data = pa.table({"who": [1, 2, 3], "shop": ["a", None, "b"], "day": [date(2025, 1, 2)] * 3})
@@ -188,6 +196,7 @@ def test_counts_can_be_made_non_negative() -> None:
 # --- sources and bad input --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv", "folder", "glob", "pandas", "polars"])
 def test_sources(kind: str, tmp_path: Path) -> None:
     pyarrow.parquet.write_table(VISITS, tmp_path / "a.parquet")
@@ -294,6 +303,7 @@ def test_group_by_all_is_all_that_is_not_an_aggregate() -> None:
 # --- GROUPING -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sets",
     [
@@ -369,6 +379,7 @@ def test_numbers_of_all_widths_are_summed_within_all_of_their_range(
     assert low <= answer["most"] <= high
 
 
+@pytest.mark.slow
 def test_an_answer_can_be_pickled_and_copied_without_its_receipt() -> None:
     answer = (
         session().sql("SELECT clinic, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY clinic").release(epsilon=1)
@@ -393,6 +404,7 @@ def test_a_session_is_not_doubled() -> None:
     assert copy.copy(first).remaining == first.remaining != first.budget
 
 
+@pytest.mark.slow
 def test_a_public_list_of_keys_that_was_edited_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "clinics.csv"
     file.write_text("clinic\nNorth\nSouth\n")

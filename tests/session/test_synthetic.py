@@ -76,6 +76,7 @@ def session(budget: Any = None, rows: pa.Table = PEOPLE, **options: Any) -> dp.S
     return dp.Session(people=given, budget=budget, **options)
 
 
+@pytest.mark.slow
 def test_synthetic_rows_of_a_session() -> None:
     s = session()
     made = s.synthesize("people", epsilon=2, rows=500, workload="all 2-way", quick=True)
@@ -98,6 +99,43 @@ def test_much_budget_reproduces_the_bounded_marginals() -> None:
     assert made.marginal("clinic") == pytest.approx([3, 2, 1], abs=0.02)  # unit 5 counts as two rows
 
 
+def test_tables_of_a_session_are_one_charge_and_agree() -> None:
+    s = session()
+    found = s.tabulate("people", [("clinic", "smoker"), ("smoker",), ("clinic",)], epsilon=2)
+    assert s.remaining == dp.Approx(2, Fraction(1, 2 * 10**6))
+    assert found.receipt is not None
+    assert found.receipt.used
+    assert found.plan.name == "residuals"
+    table = found.table(0)
+    assert table.column_names == ["clinic", "smoker", "count", "error"]
+    assert table.column("clinic").to_pylist()[::3] == ["North", "South", None]
+    assert np.allclose(found[0].reshape(3, 3).sum(axis=0), found[1])
+    assert np.allclose(found[0].reshape(3, 3).sum(axis=1), found[2])
+    exact = session(dp.ZCDP(10**9)).tabulate("people", [("smoker",)], rho=10**8)
+    assert np.abs(found[1] - exact[0]).max() < 200
+    for bad in ({"workload": [("nowhere",)]}, {"workload": "all 9-way"}, {"workload": [("clinic",)], "plan": "magic"}):
+        with pytest.raises(BadParameter):
+            s.tabulate("people", epsilon=1, **bad)
+    assert s.remaining == dp.Approx(2, Fraction(1, 2 * 10**6))
+
+
+def test_tables_that_could_not_be_read_are_asked_for_again() -> None:
+    s = session(engine=(engine := Watched(fails=1)))
+    with pytest.raises(EngineFailed) as failed:
+        s.tabulate("people", [("clinic", "smoker"), ("clinic",)], epsilon=2)
+    left = s.remaining
+    assert failed.value.again is not None
+    assert failed.value.again().receipt.used
+    assert (s.remaining, engine.looks) == (left, 2)
+
+
+def test_a_ledger_keeps_the_tables(tmp_path: Path) -> None:
+    s = session(ledger=tmp_path / "ledger.db")
+    found = s.tabulate("people", [("clinic",)], epsilon=1)
+    assert json.loads(found.to_json())["tabulated"]["columns"] == [["clinic"]]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "rule", "price"),
     [
@@ -120,6 +158,7 @@ def test_every_kind_of_budget_pays_once(budget: Any, rule: Any, price: dict[str,
         assert charged == dp.Approx(1, "1e-7")
 
 
+@pytest.mark.slow
 def test_nothing_is_read_before_it_is_paid_and_nothing_is_paid_twice() -> None:
     engine = Watched(fails=2)
     s = session(engine=engine)
@@ -138,6 +177,7 @@ def test_nothing_is_read_before_it_is_paid_and_nothing_is_paid_twice() -> None:
     assert s.remaining == paid
 
 
+@pytest.mark.slow
 def test_cancelling_keeps_what_was_paid() -> None:
     s = session()
     made = s.synthesize("people", epsilon=1, cancel=lambda: True, rows=20)
@@ -193,6 +233,7 @@ def test_a_pure_budget_cannot_pay_for_gaussian_noise() -> None:
     assert s.remaining == dp.Pure(4)
 
 
+@pytest.mark.slow
 def test_a_ledger_keeps_the_charge_and_the_rows(tmp_path: Path) -> None:
     file = tmp_path / "people.parquet"
     pq.write_table(PEOPLE, file)
@@ -290,6 +331,7 @@ def test_a_stream_whose_first_look_fails_is_asked_for_again_under_the_same_payme
     s.sql("SELECT COUNT(*) FROM people").release(**price)
 
 
+@pytest.mark.slow
 def test_a_stream_of_questions_is_one_charge() -> None:
     engine = Watched()
     s = session(engine=engine)
@@ -327,6 +369,7 @@ def test_a_stream_measures_in_rows() -> None:
     assert found.value == pytest.approx(counted[1], abs=4)
 
 
+@pytest.mark.slow
 def test_approximate_zcdp_lets_nothing_interleave(tmp_path: Path) -> None:
     s = session(dp.ZCDP(1, "1e-6"))
     stream = s.pmw("people", rho="0.1", columns=["clinic"])
@@ -367,6 +410,7 @@ def test_a_bad_stream_costs_nothing(change: dict[str, Any]) -> None:
 # --- keys that nobody listed ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_keys_are_released_first_and_paid_for() -> None:
     s = session()
     found = s.suggest_keys("people.town", epsilon=1)

@@ -13,6 +13,7 @@ from discreet.errors import BadParameter
 from tests.helpers.visits import session
 
 
+@pytest.mark.slow
 def test_a_workload_shares_what_it_can() -> None:
     s = session()
     n = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
@@ -24,6 +25,7 @@ def test_a_workload_shares_what_it_can() -> None:
     assert s.remaining == dp.Approx(9, s.remaining.delta)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_true_is_not_1_in_a_workload() -> None:
     """To Python they are equal: the second question was asked of the rows of the first."""
     rows = "SELECT id, CASE WHEN w > 4 THEN {} ELSE {} END AS y FROM t"

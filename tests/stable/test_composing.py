@@ -37,6 +37,7 @@ def test_one_after_the_other_adds_up() -> None:
     assert sequential([both, COUNT]).cost() == Pure("5/4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [ADD_REMOVE, EDIT])
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_price_of_a_sequence_is_enough(metric: Any, d: int) -> None:

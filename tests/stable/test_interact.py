@@ -30,6 +30,7 @@ def question(epsilon: Any) -> Release:
     return stable.count() >> laplace(epsilon=epsilon)
 
 
+@pytest.mark.slow
 @given(st.lists(st.fractions(min_value="1/50", max_value=2), max_size=12), st.fractions(min_value="1/10", max_value=3))
 @settings(max_examples=50, deadline=None)
 def test_against_a_model(prices: list[Fraction], budget: Fraction) -> None:

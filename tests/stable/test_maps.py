@@ -14,6 +14,7 @@ from tests.helpers.stability import claim_of, refute
 from tests.stable.cases import CHANGE_ONE, GRID, MAPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tested", "values", "most"), [m[1:] for m in MAPS], ids=[m[0] for m in MAPS])
 def test_no_neighbours_are_torn_apart(tested: StableMap, values: list[Any], most: int) -> None:
     assert refute(claim_of(tested), values, most=most) is None

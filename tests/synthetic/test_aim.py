@@ -34,6 +34,7 @@ def rows(count: int = 4000, max_rows: int = 1) -> Rows:
 ASKED = workload(DOMAIN, "all 3-way")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 10), Fraction(100)])
 @pytest.mark.parametrize("max_rows", [1, 5])
 def test_all_events_together_cost_the_budget_and_no_more(rho: Fraction, max_rows: int) -> None:
@@ -54,6 +55,7 @@ def test_without_noise_the_marginals_of_the_data_come_back() -> None:
         assert np.abs(found.fit.model.marginal(clique) * found.fit.total - exact).sum() < 0.02 * 4000
 
 
+@pytest.mark.slow
 def test_more_budget_less_error() -> None:
     source = rows()
 
@@ -65,6 +67,7 @@ def test_more_budget_less_error() -> None:
     assert error(Fraction(1)) < 0.5 * error(Fraction(1, 10_000))
 
 
+@pytest.mark.slow
 def test_the_model_stays_within_its_room() -> None:
     found = run(rows(), ASKED, Fraction(1), settings=Settings(model_cells=40))
     assert found.fit.model.tree.cells <= 40
@@ -72,6 +75,7 @@ def test_the_model_stays_within_its_room() -> None:
         run(rows(), ASKED, Fraction(1), settings=Settings(model_cells=15, impossible={(0, 1): np.zeros((3, 4))}))
 
 
+@pytest.mark.slow
 def test_a_cancelled_run_keeps_what_was_paid() -> None:
     asked = iter([False, False, True])
     found = run(rows(), ASKED, Fraction(1), cancel=lambda: next(asked))
@@ -159,6 +163,7 @@ def _columns_with_nulls() -> list[bool]:
     return [bool(one.fit.model.marginal((c,))[-1] > 0) for one in found for c in range(4)]
 
 
+@pytest.mark.slow
 def test_columns_without_nulls_have_none_in_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Integers with some became floats. Noise of 3 deviations, of 9 counts at least 3 times: below 3e-7."""
     found = _columns_with_nulls()

@@ -72,6 +72,7 @@ def test_decoding_and_encoding_again_gives_the_same_codes(column: Column) -> Non
     assert (again == codes).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, derandomize=True)
 @given(st.lists(st.floats(width=64), max_size=5))
 def test_no_float_makes_encoding_fail(values: list[float]) -> None:

@@ -39,17 +39,19 @@ def test_without_noise_the_answers_are_those_of_the_data() -> None:
     assert spans[:4].tolist() == np.cumsum(a).tolist()
 
 
+@pytest.mark.slow
 def test_the_best_plan_comes_first_and_depends_on_the_workload() -> None:
     first = [plan.name for plan in plans(DOMAIN, [prefixes("c")])]
     assert first.index("least squares") < first.index("hierarchical") < first.index("marginals")
     assert plans(DOMAIN, [("a",)])[0].name == "marginals"
     many = [marginal("a", "b"), marginal("a"), marginal("b"), *(count(f"a = {i} AND b = 1") for i in range(4))]
-    assert plans(DOMAIN.only(["a", "b"]), many)[0].name == "identity"
+    assert [plan.name for plan in plans(DOMAIN.only(["a", "b"]), many)][:2] == ["residuals", "identity"]
     errors = [plan.error for plan in plans(DOMAIN, many)]
     assert errors == sorted(errors)
 
 
-@pytest.mark.parametrize("plan", ["marginals", "identity", "least squares", "hierarchical"])
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", ["marginals", "identity", "least squares", "hierarchical", "residuals"])
 def test_every_plan_spends_no_more_than_the_budget_and_errs_as_predicted(plan: str) -> None:
     asked = [("a", "b"), ("a",), prefixes("c"), ("b",)]
     truth = np.concatenate(exact(asked))
@@ -79,6 +81,7 @@ def test_answers_agree_with_each_other() -> None:
     assert np.allclose(ac.sum(axis=0), bc.sum(axis=0))
 
 
+@pytest.mark.slow
 def test_agreement_does_not_add_error() -> None:
     """Mean squares over 200 runs of 4 numbers: the ratio is about 0.63, and above 1 with probability below 1e-6."""
     truth = ROWS.marginals([(0,)])[0]
@@ -90,6 +93,7 @@ def test_agreement_does_not_add_error() -> None:
     assert np.mean(np.square(both)) < np.mean(np.square(alone))
 
 
+@pytest.mark.slow
 def test_rows_that_agree_with_the_answers() -> None:
     found = answer(ROWS, [("a", "b"), ("b", "c"), ("a", "c")], rho=10)
     table = found.rows(5000)
@@ -119,6 +123,7 @@ def test_refusals() -> None:
         plans(DOMAIN, [("a",)], pure=True)[0].expected_error(rho=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", ["marginals", "identity", "hierarchical"])
 def test_a_pure_promise_with_laplace_noise(plan: str) -> None:
     """Bars miss with probability 1e-9; predicted and measured errors as for Gaussian noise."""
@@ -154,6 +159,7 @@ def test_the_tail_of_a_sum_of_laplace_noises() -> None:
                 assert chances[np.abs(at) > bar / 4].sum() > 2 * np.exp(-level) or beta < 1  # a bound that can fail
 
 
+@pytest.mark.slow
 def test_scaled_counts_give_the_same_answers() -> None:
     class Scaled(Rows):
         scale = 1 << 20

@@ -37,6 +37,7 @@ def test_all_events_together_cost_no_more_than_the_budget() -> None:
         assert len(found.spending.events) == 1 + 2 * rounds
 
 
+@pytest.mark.slow
 def test_with_much_budget_the_answers_are_near() -> None:
     asked = [f"c{i} = 1 AND c{j} = 1" for i in range(7) for j in range(i)]
     found = mwem(ROWS, asked, rho=10**6, rounds=60)
@@ -46,6 +47,7 @@ def test_with_much_budget_the_answers_are_near() -> None:
     assert found.count("c0 = 1").accuracy is None
 
 
+@pytest.mark.slow
 def test_many_questions_cost_little_more_than_few() -> None:
     """From 64 to 4,096 arbitrary questions independent noise grows eightfold; here the worst error far less."""
 
@@ -86,6 +88,7 @@ def test_a_table_of_the_whole_domain() -> None:
         whole_domain(DOMAIN, np.ones(128))
 
 
+@pytest.mark.slow
 def test_no_sequence_of_choices_costs_more_than_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """All choices of two rounds, all small tables with one row more: the price of what moved, along every path.
 

@@ -39,6 +39,7 @@ QUESTIONS = [f"c{i} = 1 AND c{j} = 1" for i in range(8) for j in range(i)]
 WIDE = Domain({f"c{i}": whole(0, 1, nullable=False) for i in range(40)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", [DOMAIN, WIDE], ids=["explicit", "factored"])
 def test_the_whole_stream_costs_what_was_given_and_answers_are_as_good_as_they_say(domain: Domain) -> None:
     source = rows(domain)
@@ -205,6 +206,7 @@ def loss(one: list[Any], other: list[Any]) -> Fraction:
     return total
 
 
+@pytest.mark.slow
 def test_no_sequence_of_questions_and_replies_costs_more_than_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sequences of three moves, all replies of the tests, all small tables with one row more or less.
 

@@ -17,6 +17,7 @@ BINNED = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "cost": bins([0, 10,
 EVERYONE = np.array(list(np.ndindex(*DOMAIN.sizes)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "where",
     [

@@ -22,6 +22,7 @@ def counts(pairs: list[tuple[int, str]], many: int) -> Counter[str]:
     return Counter(_counted(owner, code, values, many)) if pairs else Counter()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [1, 2])
 def test_one_unit_moves_at_most_so_many_counts_by_one(many: int) -> None:
     """All tables of two units and up to four rows: with and without the first unit."""

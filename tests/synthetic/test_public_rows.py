@@ -28,6 +28,7 @@ def test_a_frame_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch,
         getattr(Two(), method)()
 
 
+@pytest.mark.slow
 def test_sql_reaches_the_rows_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "other.csv").write_text("secret\n1\n")
     assert Two().sql("SELECT SUM(n) AS s FROM synthetic").column("s").to_pylist() == [3]

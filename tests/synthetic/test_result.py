@@ -23,6 +23,7 @@ def made() -> Synthetic:
     return synthesize(PEOPLE, domain=DOMAIN, rho=20, rows=2000)
 
 
+@pytest.mark.slow
 def test_frames_and_files(made: Synthetic, tmp_path: Path) -> None:
     assert made.to_polars().shape == made.to_pandas().shape == (2000, 3)
     made.write(tmp_path / "people.parquet")
@@ -35,6 +36,7 @@ def test_frames_and_files(made: Synthetic, tmp_path: Path) -> None:
         made.draw(0)
 
 
+@pytest.mark.slow
 def test_the_model_answers(made: Synthetic) -> None:
     answer = made.count("sex = 'f' AND smoker")
     assert abs(answer.value - 500) < 60
@@ -46,6 +48,7 @@ def test_the_model_answers(made: Synthetic) -> None:
     assert np.isclose(table.sum(), made.total)
 
 
+@pytest.mark.slow
 def test_sql_over_the_rows(made: Synthetic) -> None:
     found = made.sql("SELECT sex, COUNT(*) AS n FROM synthetic GROUP BY sex ORDER BY sex").to_pydict()
     assert sum(found["n"]) == 2000
@@ -65,6 +68,7 @@ def test_the_report_is_near_the_noise_where_the_model_fits(made: Synthetic) -> N
     assert "measured (sex)" in made.explain()
 
 
+@pytest.mark.slow
 def test_comparing_with_the_data_is_paid_for(made: Synthetic) -> None:
     source = rows_of(PEOPLE, DOMAIN)
     answer = made.compare(source, [("sex", "age"), ("smoker",)], rho=10**6)

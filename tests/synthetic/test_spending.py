@@ -51,6 +51,7 @@ def test_scores_are_not_monotone() -> None:
     assert any({-1, 1} <= s for s in signs)
 
 
+@pytest.mark.slow
 def test_a_choice_keeps_its_price_and_the_price_of_a_monotone_one_is_refuted() -> None:
     ours = choice_for(Fraction(1, 8), max(CANDIDATES.values()))
     assert price_zcdp(ours.event).rho <= Fraction(1, 8)

@@ -39,6 +39,7 @@ def visits(count: int = 3000) -> pa.Table:
     )
 
 
+@pytest.mark.slow
 def test_rows_have_the_types_of_the_domain_and_lie_inside_it() -> None:
     made = synthesize(visits(), domain=DOMAIN, unit="id", max_rows=2, epsilon=3, delta="1e-6", rows=500)
     table = made.to_arrow()
@@ -50,6 +51,7 @@ def test_rows_have_the_types_of_the_domain_and_lie_inside_it() -> None:
     assert made.promise.delta <= Approx(1, "1e-6").delta
 
 
+@pytest.mark.slow
 def test_what_hangs_together_still_does() -> None:
     made = synthesize(visits(), domain=DOMAIN, rho=10, workload="all 2-way")
     assert abs(len(made) - 3000) < 100
@@ -59,11 +61,13 @@ def test_what_hangs_together_still_does() -> None:
     assert table[1, 2] / table[1].sum() > 0.95
 
 
+@pytest.mark.slow
 def test_rows_without_a_number_are_as_many_as_the_noisy_total() -> None:
     made = synthesize(visits(), domain=DOMAIN, rho=1)
     assert len(made) == round(made.total)
 
 
+@pytest.mark.slow
 def test_impossible_and_public() -> None:
     made = synthesize(
         visits(),
@@ -82,6 +86,7 @@ def test_impossible_and_public() -> None:
     assert first == ["measured (cost)", "measured (day)", "measured (age)"]
 
 
+@pytest.mark.slow
 def test_the_memory_is_stated_and_refused_before() -> None:
     need = memory_for(DOMAIN)
     with pytest.raises(BadParameter, match="at least"):

@@ -42,6 +42,7 @@ from discreet.session.payment import BudgetStore, Payment, fit_in_turn
 from discreet.session.price import Price, Terms
 from discreet.session.profile_first import going_on, note_of_first_payment, split
 from discreet.session.profiles import Profiled, buy_profile, questions_to_buy
+from discreet.synthetic.direct import Answers, answer
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.pmw import QUESTIONS, Stream, pmw
 from discreet.synthetic.result import Synthetic
@@ -189,6 +190,31 @@ class ManyQuestions(Profiled):
             )
 
         job = CountsJob("synthesize", "synthetic rows", f"; {_workload_words(workload)}", work, Synthetic.to_json)
+        return self._from_counts(job, table, Price.of(epsilon, delta, rho), columns=columns, domain=domain)
+
+    def tabulate(
+        self,
+        table: str,
+        workload: Asked,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+        plan: str | None = None,
+    ) -> Answers:
+        """Many counts of one table for one charge, with the least error that can be planned; all of them agree.
+
+        ``workload``: a list of sets of columns, ``"all 2-way"``, or any workload of ``dp.synthetic``. Marginals are
+        measured by their interactions, each once: with Gaussian noise nothing has a smaller sum of squared errors.
+        """
+
+        def work(source: PaidSource, budget: Mapping[str, Any]) -> Answers:
+            answers = answer(source, workload, plan=plan, **budget)
+            return replace(answers, receipt=source.receipt, notes=source.notes)
+
+        job = CountsJob("tabulate", "tables", f"; {_workload_words(workload)}", work, Answers.to_json)
         return self._from_counts(job, table, Price.of(epsilon, delta, rho), columns=columns, domain=domain)
 
     def compare(

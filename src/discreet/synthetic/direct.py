@@ -6,11 +6,13 @@ no more than it. Every answer is unbiased, and its error bar holds for all answe
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from math import log, sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -21,10 +23,12 @@ from discreet.errors import BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.receipt import Receipt
 from discreet.shown import brief
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.fit import Measured
 from discreet.synthetic.model.sampled import ATOMS, fit_sampled
+from discreet.synthetic.residuals import Interactions
 from discreet.synthetic.source import Clique, MarginalSource
 from discreet.synthetic.spending import Spending, read_budget
 from discreet.synthetic.strategies import COARSE, EXPLICIT, GRID, OPTIMISED, Strategy, identity, least_squares, trees
@@ -34,7 +38,8 @@ from discreet.synthetic.workload import workload as read_workload
 
 JOINT = 1 << 22
 """The largest table over all columns of a workload that is considered."""
-NAMES = ("marginals", "hierarchical", "least squares", "identity")
+RESIDUALS = "residuals"
+NAMES = ("marginals", "hierarchical", "least squares", "identity", RESIDUALS, f"{RESIDUALS} and least squares")
 _SHARES = 1 << 20
 Floats = NDArray[np.float64]
 
@@ -61,11 +66,15 @@ class Plan:
     name: str
     workload: Workload
     blocks: tuple[Block, ...]
+    """Marginals that are measured by themselves."""
     moves: Moves
     error: float
     """For rho = 1, and they shrink with its root; with Laplace noise for epsilon = 1, and they shrink with it."""
     pure: bool = False
     """Whether the noise is Laplace noise, and the budget epsilon alone."""
+    interactions: Interactions | None = None
+    """What is measured of marginals together, once for all of them."""
+    interactions_share: Fraction = Fraction(0)
 
     __repr__ = brief
 
@@ -87,7 +96,42 @@ class Answers:
     spending: Spending
     measured: tuple[Measured, ...]
 
+    receipt: Receipt | None = None
+    """What a session charged for it."""
+    notes: tuple[str, ...] = ()
+
     __repr__ = brief
+
+    def table(self, question: int = 0, confidence: Number = CONFIDENCE) -> Any:
+        """One marginal as an Arrow table: its columns, ``count``, and ``error``, a bar for each number by itself.
+
+        >>> found = answer({"x": [0, 1, 1]}, [("x",)], domain={"x": range(2)}, rho=10**6)
+        >>> [round(n) for n in found.table().column("count").to_pylist()]
+        [1, 2, 0]
+        """
+        import pyarrow as pa
+
+        asked, domain = self.plan.workload.questions[question], self.plan.workload.domain
+        if asked.rows is not None:
+            raise BadParameter("question", question, "must be a marginal: others are plain lists of numbers")
+        bars = self.error_at(confidence) if self.plan.pure else self.error_of_each(confidence)
+        names = [domain.columns[c] for c in asked.clique]
+        codes = np.stack(np.unravel_index(np.arange(len(self[question])), domain.shape(asked.clique)), axis=1)
+        labels = [[*domain[name].labels, None] for name in names]  # NULL's code is the last
+        keys = [pa.array([listed[c] for c in column]) for listed, column in zip(labels, codes.T, strict=True)]
+        return pa.table([*keys, pa.array(self[question]), pa.array(bars[question])], names=[*names, "count", "error"])
+
+    def to_json(self) -> bytes:
+        """What a ledger keeps: the plan, the numbers and their bars."""
+        asked = [[self.plan.workload.domain.columns[c] for c in q.clique] for q in self.plan.workload.questions]
+        kept = {
+            "plan": self.plan.name,
+            "spent": str(self.promise),
+            "columns": asked,
+            "values": [v.tolist() for v in self.values],
+            "deviations": [d.tolist() for d in self.deviations],
+        }
+        return json.dumps({"tabulated": kept}, separators=(",", ":")).encode()
 
     def rows(self, count: int) -> Any:
         """Rows that agree with all answers as well as rows can, as an Arrow table. Free; however marginals overlap."""
@@ -106,6 +150,16 @@ class Answers:
         many = log(2 * sum(len(d) for d in self.deviations) / miss)
         return tuple(d * (many + 0.7 if self.plan.pure else sqrt(2 * many)) for d in self.deviations)
 
+    def error_of_each(self, confidence: Number = CONFIDENCE) -> tuple[Floats, ...]:
+        """Error bars that hold for each number by itself, by the normal law; shorter than ``error_at`` (residuals.md).
+
+        For Gaussian noise alone.
+        """
+        if self.plan.pure:
+            raise BadParameter("plan", self.plan.name, "must have Gaussian noise; use error_at")
+        times = NormalDist().inv_cdf(float(1 - (1 - confidence_level(confidence)) / 2))
+        return tuple(d * times for d in self.deviations)
+
 
 def plans(domain: Domain, workload: Asked, *, max_rows: int = 1, pure: bool = False) -> list[Plan]:
     """All plans for a workload, the best first. Free: nothing here sees data. ``pure``: with Laplace noise.
@@ -119,11 +173,14 @@ def plans(domain: Domain, workload: Asked, *, max_rows: int = 1, pure: bool = Fa
 
 
 def _plans(asked: Workload, moves: Moves, names: Sequence[str], *, grid: int = GRID, pure: bool = False) -> list[Plan]:
-    found = [_apart(asked, moves, name, grid, pure=pure) for name in NAMES if name in names and name != "identity"]
+    apart = [name for name in NAMES if name in names and name != "identity" and not name.startswith(RESIDUALS)]
+    found = [_apart(asked, moves, name, grid, pure=pure) for name in apart]
+    if not pure:
+        found += [_interacting(asked, moves, name, grid) for name in names if name.startswith(RESIDUALS)]
     columns = tuple(sorted({c for q in asked.questions for c in q.clique}))
     if "identity" in names and asked.domain.size(columns) <= JOINT and len(asked.cliques) > 1:
         found.append(_joint(asked, columns, moves, pure=pure))
-    return sorted((plan for plan in found if plan is not None), key=lambda plan: plan.error)
+    return sorted((plan for plan in found if plan is not None), key=lambda plan: float(f"{plan.error:.9g}"))
 
 
 def answer(
@@ -159,9 +216,14 @@ def answer(
     chosen = possible[0]
     spending = (Spending.pure if pure else Spending.of)(budget, source.scale)
     measure = spending.measure_pure if pure else spending.measure
-    exact = source.marginals([block.clique for block in chosen.blocks])
+    counted = chosen.interactions.counted if chosen.interactions is not None else []
+    exact = source.marginals([*counted, *(block.clique for block in chosen.blocks)])  # all before any noise
+    together = None
+    if chosen.interactions is not None:
+        share = budget * chosen.interactions_share
+        together = chosen.interactions.measure(source, exact[: len(counted)], share, spending)
     tables, variances = [], []
-    for block, counts in zip(chosen.blocks, exact, strict=True):
+    for block, counts in zip(chosen.blocks, exact[len(counted) :], strict=True):
         moves = block.strategy.moves(source.moves(block.clique))
         names = ", ".join(source.domain.columns[c] for c in block.clique)
         taken = block.strategy.measured(counts.ravel())
@@ -171,13 +233,19 @@ def answer(
     _agree(source.domain, chosen.blocks, tables, variances)
     values, deviations = [], []
     for place, question in enumerate(asked.questions):
-        at = next(i for i, block in enumerate(chosen.blocks) if place in block.asked)
-        values.append(_value(question, tables[at], chosen.blocks[at].clique))
-        deviations.append(np.sqrt(variances[at] * _spread(source.domain, question, chosen.blocks[at])))
+        at = next((i for i, block in enumerate(chosen.blocks) if place in block.asked), 0)
+        if together is not None and (not chosen.blocks or place not in chosen.blocks[at].asked):
+            values.append(np.asarray(question.of(together.table(question.clique)), dtype=np.float64))
+            deviations.append(together.deviation(question))
+        else:
+            values.append(_value(question, tables[at], chosen.blocks[at].clique))
+            deviations.append(np.sqrt(variances[at] * _spread(source.domain, question, chosen.blocks[at])))
     measured = tuple(
         Measured(block.clique, table, variance * float(block.strategy.spread(None).mean()))
         for block, table, variance in zip(chosen.blocks, tables, variances, strict=True)
     )
+    if together is not None:
+        measured += together.measured([q.clique for q in asked.questions if q.rows is None or not chosen.blocks])
     return Answers(chosen, tuple(values), tuple(deviations), spending.promise(slack), spending, measured)
 
 
@@ -223,6 +291,35 @@ def _joint(asked: Workload, columns: Clique, moves: Moves, *, pure: bool) -> Pla
     each = float(moves.l1**2 * 2) if pure else moves.l2_squared / 2
     total = each * sum(float(q.weight) * float(_spread(asked.domain, q, block).sum()) for q in asked.questions)
     return Plan("identity", asked, (block,), moves, sqrt(total / _numbers(asked)), pure)
+
+
+def _interacting(asked: Workload, moves: Moves, name: str, grid: int) -> Plan | None:
+    """Interactions, of all questions or of marginals alone; then other questions as "least squares" has them.
+
+    Of two independent parts with variances C₁/s and C₂/(1 - s) the sum is least where shares are as the roots.
+    """
+    rest = [i for i, q in enumerate(asked.questions) if q.rows is not None] if name != RESIDUALS else []
+    together = [q for i, q in enumerate(asked.questions) if i not in rest]
+    if (name != RESIDUALS and not rest) or not together:
+        return None
+    interactions = Interactions.of(asked.domain, together, moves)
+    if not rest:
+        error = sqrt(interactions.total_variance / _numbers(asked))
+        return Plan(name, asked, (), moves, error, False, interactions, Fraction(1))
+    other = Workload(asked.domain, tuple(asked.questions[i] for i in rest))
+    best = _apart(other, moves, "least squares", grid, pure=False) or _apart(
+        other, moves, "marginals", grid, pure=False
+    )
+    if best is None:
+        return None
+    roots = sqrt(interactions.total_variance), best.error * sqrt(_numbers(other))
+    share = Fraction(max(1, int(roots[0] / sum(roots) * _SHARES)), _SHARES)
+    blocks = tuple(
+        replace(block, asked=tuple(rest[i] for i in block.asked), share=block.share * (1 - share))
+        for block in best.blocks
+    )
+    error = sqrt((roots[0] ** 2 / float(share) + roots[1] ** 2 / float(1 - share)) / _numbers(asked))
+    return Plan(name, asked, blocks, moves, error, False, interactions, share)
 
 
 def _numbers(asked: Workload) -> float:

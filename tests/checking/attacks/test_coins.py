@@ -9,6 +9,7 @@ from discreet.mechanisms.additive.laplace import laplace
 from discreet.randomness import Replay
 
 
+@pytest.mark.slow
 def test_biased_coins() -> None:
     table = attacks.biased_coins(samples=12_000)
     assert table.row("ordinary noise, fair").success <= 0.4

@@ -25,6 +25,7 @@ def test_bad_parameters(bad: dict[str, float]) -> None:
             attack(**bad)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_differencing() -> None:
     table = attacks.differencing(epsilon=2, trials=2000)
     assert table.row("exact").success == 1

@@ -27,6 +27,7 @@ def test_bad_parameters(bad: dict[str, Any]) -> None:
         attacks.membership(**bad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_membership(delta: object) -> None:
     table = attacks.membership(trials=300, delta=delta)  # type: ignore[arg-type]

@@ -2,7 +2,11 @@
 
 import random
 
+import pytest
+
 from discreet.checking import attacks
+
+pytestmark = pytest.mark.slow
 
 
 def test_precision() -> None:

@@ -21,6 +21,7 @@ def test_bad_parameters(bad: dict[str, Any]) -> None:
         attacks.reconstruction(**bad)
 
 
+@pytest.mark.slow
 def test_reconstruction() -> None:
     table = attacks.reconstruction(people=96)
     assert table.row("exact").success == 1

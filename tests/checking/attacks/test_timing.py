@@ -9,6 +9,7 @@ from discreet.checking.attacks.timing import _Counting, rank_correlation
 from discreet.errors import BadParameter
 
 
+@pytest.mark.slow
 def test_timing_by_bits_read() -> None:
     table = attacks.timing(trials=400)
     assert table.row("coin by coin, bits").success > 0.9

@@ -18,12 +18,14 @@ from tests.contracts.cases import CASES, Case
 from tests.stable.cases import MAPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_no_alarm_on_the_mechanisms(case: Case) -> None:
     report = check(case.mechanism, pairs=case.pairs)
     assert report.ok, str(report)
 
 
+@pytest.mark.slow
 def test_no_alarm_on_the_stable_maps() -> None:
     for name, map_, values, rows in MAPS:
         report = check(map_, values=values, rows=min(rows, 3), most_pairs=600, searches=40)
@@ -33,6 +35,7 @@ def test_no_alarm_on_the_stable_maps() -> None:
 SHORT: dict[str, Any] = {"rows": 2, "most_pairs": 300, "searches": 20}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "options"),
     [
@@ -65,6 +68,7 @@ class Underpriced:
         self.event, self.told = cheaper.event, release.told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "cheaper"),
     [

@@ -115,6 +115,7 @@ class Refreshed:
         return reply
 
 
+@pytest.mark.slow
 def test_a_threshold_that_is_refreshed_for_free() -> None:
     """Two runs for the price of one: the ratio is that of the written law, squared."""
     mechanism = above_threshold(threshold=2, epsilon=8)
@@ -171,6 +172,7 @@ def transcripts(table: Any, data: int, strategy: Callable[[tuple[int, ...]], int
     return totals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_the_best_strategy_is_the_best_of_all(seed: int) -> None:
     """All 2 · 2² · 2⁴ deterministic strategies over three steps, one by one."""

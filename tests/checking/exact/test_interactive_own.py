@@ -72,12 +72,14 @@ def session(given: Given, made: Callable[[list[int]], Any], **more: Any) -> Inte
     )
 
 
+@pytest.mark.slow
 def test_an_interaction_keeps_its_budget_also_through_copies(given: Given) -> None:
     for made in (copy.copy, copy.deepcopy):
         game = session(given, lambda rows: interact(rows, Pure(4)), copy=made, steps=3)
         assert 3.9 < strongest(game, [0], []).loss <= 4
 
 
+@pytest.mark.slow
 def test_a_session_whose_copies_have_a_budget_each_is_found(given: Given) -> None:
     def doubled(opened: Interaction) -> Interaction:
         return Interaction(opened._data, Filter(opened.budget), opened.metric)
@@ -132,11 +134,13 @@ BUDGETS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "rule"), BUDGETS, ids=str)
 def test_a_filter_keeps_its_budget_against_every_choice_of_prices(budget: Measure, rule: Rule | None) -> None:
     assert check_interactive(charged(lambda: Filter(budget, rule)), [(0, 1)], budget).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("budget", "rule"), [BUDGETS[0], BUDGETS[1], BUDGETS[5], BUDGETS[6]], ids=str)
 def test_a_filter_that_adds_nothing_up_is_found(budget: Measure, rule: Rule | None) -> None:
     assert not check_interactive(charged(lambda: Unguarded(budget, rule)), [(0, 1)], budget).ok
@@ -166,6 +170,7 @@ def reading(odometer: Callable[[], Any], steps: int) -> Interactive:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("odometer", "delta"), [(PureOdometer, 0), (lambda: Odometer(delta="1/10", lines=3), Fraction(1, 10))]
 )
@@ -205,6 +210,7 @@ def sides(pairs: tuple[tuple[int, int], ...]) -> dict[str, Callable[[Any], Any]]
     return {f"{a}|{b}": partial(Sides.ask, answers=(a, b)) for a, b in pairs}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("monotone", "stop_after"), [(False, 1), (False, 2), (True, 1)])
 def test_a_sparse_vector_keeps_its_price_over_every_strategy(monotone: bool, stop_after: int) -> None:
     mechanism = above_threshold(threshold=1, epsilon=6, stop_after=stop_after, monotone=monotone)
@@ -218,6 +224,7 @@ def test_a_sparse_vector_keeps_its_price_over_every_strategy(monotone: bool, sto
         assert strongest(game, *pair).loss <= 6
 
 
+@pytest.mark.slow
 def test_a_monotone_discount_without_monotone_answers_is_found() -> None:
     """Half the noise on questions, asked of answers that move both ways: the price is exceeded."""
     mechanism = above_threshold(threshold=1, epsilon=6, monotone=True)
@@ -231,6 +238,7 @@ def test_a_monotone_discount_without_monotone_answers_is_found() -> None:
     assert strongest(game, 0, 1).loss > 6.1
 
 
+@pytest.mark.slow
 def test_an_alarm_keeps_its_price_over_every_stream() -> None:
     mechanism = above_threshold(threshold=1, epsilon=6)
 
@@ -309,6 +317,7 @@ def _once_in_each_future(before: tuple[str, ...], move: str) -> bool:
     return move in {"0|0", "0|0 @1"} or (move.split(maxsplit=1)[0] not in {name.split()[0] for name in before})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["values", "tree"])
 def test_a_counter_keeps_its_price_through_saves_restores_and_copies(given: Given, method: str) -> None:
     game = pushing(given, MemoryRecord, method)
@@ -316,6 +325,7 @@ def test_a_counter_keeps_its_price_through_saves_restores_and_copies(given: Give
         assert 1 < strongest(game, *pair).loss <= 3
 
 
+@pytest.mark.slow
 def test_a_record_that_takes_an_old_state_is_found(given: Given) -> None:
     """Step 2 is answered before and after the restore, with fresh noise: twice the price."""
 

@@ -15,6 +15,7 @@ from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Pure, Renyi
 HALF = (Fraction(1, 2),) * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1/5", 1, 7, 35, 50, 69, 120, 500])
 def test_a_large_epsilon_raises_no_alarm_at_the_ends_of_the_law(epsilon: Any) -> None:
     """What a law leaves out is rare on one side, and e^ε times as likely on the other."""

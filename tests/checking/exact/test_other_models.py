@@ -25,6 +25,7 @@ def test_all_randomizers_and_strategies_are_on_the_list() -> None:
 SLOW = {"prefixes over time", "tree over time, one person in 3 steps", "values over time, one person in 3 steps"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=only_in_audit if n in SLOW else ()) for n in THINGS])
 def test_a_little_less_than_the_price_is_refuted(name: str) -> None:
     """By enumeration: each claim is nearly used up by one of the pairs."""
@@ -35,6 +36,7 @@ def test_a_little_less_than_the_price_is_refuted(name: str) -> None:
     assert not check(thing, **options, claim=less).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", [response(k=3, epsilon=1), mean(low=0, high=1, epsilon=1, places=1)], ids=repr)
 def test_reports_are_audited_by_samples(oracle: Any) -> None:
     """No false alarm but for one in 1e8; and a report with twice the epsilon is caught."""
@@ -43,6 +45,7 @@ def test_reports_are_audited_by_samples(oracle: Any) -> None:
     assert not audit(OneReport(response(k=3, epsilon=2)), pair=(0, 1), claim=Pure(1), samples=4000).ok
 
 
+@pytest.mark.slow
 def test_streams_are_audited_by_samples() -> None:
     """The same for all answers of a stream: the noise for one step does not cover a person in three."""
     pair = (0, 0, 0), (1, 1, 1)

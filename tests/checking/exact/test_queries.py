@@ -101,6 +101,7 @@ QUERIES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caps", CAPS, ids=str)
 @pytest.mark.parametrize("text", QUERIES)
 def test_no_unit_reaches_too_far_in_memory(text: str, caps: dict[str, int]) -> None:
@@ -112,6 +113,7 @@ def test_no_unit_reaches_too_far_in_memory(text: str, caps: dict[str, int]) -> N
         assert report.ok, report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", QUERIES)
 def test_no_unit_reaches_too_far_on_duckdb(text: str) -> None:
     for caps in CAPS[1:3]:
@@ -272,6 +274,7 @@ FAULTS: dict[str, tuple[Callable[[Any], AnyWork], str, dict[str, int]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str) -> None:
     change, text, caps = FAULTS[fault]

@@ -95,6 +95,7 @@ def accepted(
         yield text, query, price
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_no_unit_reaches_too_far_in_memory(seed: int) -> None:
     for text, query, price in accepted(memory(), seed, extent(8, 30)):
@@ -102,6 +103,7 @@ def test_no_unit_reaches_too_far_in_memory(seed: int) -> None:
         assert report.ok, (text, report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_no_unit_reaches_too_far_on_duckdb(seed: int) -> None:
     for text, query, price in accepted(dp.engines.duckdb(threads=1), 100 + seed, extent(4, 12)):
@@ -177,6 +179,7 @@ def test_a_planted_fault_is_found_on_other_engines(request: pytest.FixtureReques
     assert not check_query(query, tables=1, seed=6, epsilon=1, engine=engine, load=load).ok
 
 
+@pytest.mark.slow
 def test_random_questions_find_a_planted_fault() -> None:
     """A cap that is one too large; so the tests above can fail."""
     found = [
@@ -253,6 +256,7 @@ def kept(asked: Quote) -> bool:
             return epsilon <= most.epsilon and delta <= most.delta
 
 
+@pytest.mark.slow
 def test_a_workload_costs_what_its_noises_cost() -> None:
     sides = 0
     for work, price in workloads(0, extent(60, 300)):
@@ -277,6 +281,7 @@ def test_a_workload_costs_what_its_noises_cost() -> None:
     assert sides >= extent(2, 5)
 
 
+@pytest.mark.slow
 def test_sums_that_nobody_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sums for the price of one: so the test above can fail."""
     monkeypatch.setattr(noise_plan, "paid_with", lambda s: isinstance(s, Rows) or s)

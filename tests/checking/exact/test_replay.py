@@ -23,6 +23,7 @@ def adaptive(rows: Any, release: Any) -> Any:
     return best, release(ONE, sum(x == "abc"[best] for x in rows))
 
 
+@pytest.mark.slow
 def test_an_adaptive_pipeline_that_follows_its_releases_is_fine() -> None:
     for _ in range(20):
         assert replay(adaptive, (["a", "a", "b"], ["a", "b"]), claim=Pure(2)).ok
@@ -36,6 +37,7 @@ def test_scores_that_move_too_far_are_caught_by_their_laws() -> None:
     assert not replay(fourfold, (["a", "a"], ["a"])).ok
 
 
+@pytest.mark.slow
 def test_noise_that_is_too_wide_to_write_down_is_compared_by_its_move() -> None:
     def run(rows: Any, release: Any) -> Any:
         return release(WIDE, sum(rows))
@@ -46,6 +48,7 @@ def test_noise_that_is_too_wide_to_write_down_is_compared_by_its_move() -> None:
     assert "moves by √4 in L2" in report.smallest.shown
 
 
+@pytest.mark.slow
 def test_releases_of_rows_are_primitives_too() -> None:
     def run(rows: Any, release: Any) -> Any:
         return release(RELEASE, [x for x in rows for _ in range(2)])  # every row twice
@@ -76,6 +79,7 @@ def test_one_release_more_is_seen_and_not_made() -> None:
     assert "1 releases on the first, and 2 or more on the second" in report.smallest.shown
 
 
+@pytest.mark.slow
 def test_costs_are_compared_in_their_own_kind() -> None:
     run = lambda rows, release: release(WIDE, len(rows))  # noqa: E731
     assert replay(run, ([1], []), claim=ZCDP(1)).ok

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from discreet.checking.exact.check import check, check_all
 from discreet.checking.exact.report import Counterexample, Report, joined, written
 from discreet.mechanisms.additive.laplace import laplace
@@ -12,6 +14,7 @@ FINE = Report("count", "at most 1", "all small data", tried=1234)
 BAD = Report("<sum>", "at most 1", "all small data", tried=5, counterexample=FOUND)
 
 
+@pytest.mark.slow
 def test_reports_print_and_travel() -> None:
     report = check_all(
         {"fine": laplace(sensitivity=1, epsilon=1), "not": laplace(sensitivity=1, scale="1/2")}, claim=Pure(1)

@@ -20,6 +20,7 @@ from tests.contracts.cases import CASES
 Shared = (OneReport, WholeStream)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, (thing, _) in OWN.items() if not isinstance(thing, Shared)])
 def test_no_alarm_on_what_the_command_checks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of other models are held to the same in test_other_models.py."""
@@ -32,6 +33,7 @@ def test_no_alarm_on_what_the_command_checks(name: str, monkeypatch: pytest.Monk
 CHEAP = {"gaussian": ZCDP("1/50"), "bounded sum, change one": ZCDP("1/50")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, (thing, _) in OWN.items() if isinstance(thing, Mechanism)])
 def test_the_same_pairs_refute_a_fraction_of_the_price(name: str) -> None:
     """So the pairs that the command tries are able to find something."""

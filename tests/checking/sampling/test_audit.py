@@ -78,6 +78,7 @@ def not_chosen(searched: int) -> float:
     return float(norm.sf((scores[0] - scores[1]) / apart))
 
 
+@pytest.mark.slow
 def test_20_000_samples_refute_a_true_epsilon_of_1_2_where_1_is_claimed() -> None:
     """The best event is x >= 1 (or x < 1, the other way round): its chances are 1/(1+r) and r/(1+r), r = e^-1.2.
 
@@ -111,12 +112,14 @@ def test_the_exact_power_agrees_with_simulation() -> None:
 FEW = 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_no_alarm_on_the_mechanisms(case: Case) -> None:
     for claim in prices(case.mechanism.event)[: extent(1, 100)]:
         assert not audit(case.mechanism, pair=case.pairs[0], claim=claim, samples=FEW).refuted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", [Pure(1), Approx(1, "1e-6"), ZCDP("1/2"), Renyi({2: 1, 4: 2}), GDP("1.24")], ids=str)
 def test_every_kind_of_promise_can_be_audited(claim: Measure) -> None:
     assert not audit(laplace(sensitivity=1, epsilon=1), pair=(0, 1), claim=claim, samples=FEW).refuted
@@ -125,6 +128,7 @@ def test_every_kind_of_promise_can_be_audited(claim: Measure) -> None:
     assert report.trade_off(20).refuted
 
 
+@pytest.mark.slow
 def test_releases_are_audited_as_they_are() -> None:
     release = stable.count() >> laplace(epsilon=1)
     assert not audit(release, pair=([1, 2], [1]), claim=Pure(1), samples=FEW).refuted
@@ -134,6 +138,7 @@ def test_releases_are_audited_as_they_are() -> None:
 # --- words, and other ways in ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_verdict_in_words() -> None:
     refuted = audit(laplace(sensitivity=1, epsilon=4), pair=(0, 1), claim=Pure(1), samples=4 * FEW)
     assert refuted.verdict.startswith("claimed ε ≤ 1; refuted: ε ≥ ")
@@ -181,6 +186,7 @@ def test_an_audit_goes_on_where_it_was_interrupted() -> None:
     assert len(state.first) == len(state.second) == 2000
 
 
+@pytest.mark.slow
 def test_processes_and_a_progress_bar() -> None:
     drawn = draw(
         abs, (-8, 9), 1500, processes=2, progress=True
@@ -210,6 +216,7 @@ def test_bad_calls_are_refused() -> None:
         consequences(1)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_bound_uses_the_event_and_its_opposite() -> None:
     assert epsilon_at(0.5, 0.1, 0.0) == pytest.approx(math.log(5))
     assert epsilon_at(0.9, 0.5, 0.0) == pytest.approx(math.log(5))

@@ -16,6 +16,8 @@ import discreet as dp
 from discreet.engines.memory.engine import memory
 from discreet.privacy.promises.measures import Measure
 
+pytestmark = pytest.mark.slow
+
 m = dp.mechanisms
 SAMPLES = 600
 SOME = 300

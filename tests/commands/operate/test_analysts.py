@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from tests.helpers.commands import run
+
+pytestmark = pytest.mark.slow
 
 
 def test_analysts_tokens_budgets_and_the_ledger(config: Path, tmp_path: Path) -> None:

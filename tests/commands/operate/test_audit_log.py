@@ -16,6 +16,8 @@ from discreet.curator.service.questions import SqlQuestion
 from discreet.session.price import Price
 from tests.helpers.commands import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def asked(config: Path) -> Path:

@@ -11,6 +11,8 @@ from discreet.errors import BadParameter, LedgerUnsafe
 from discreet.ledger import open_ledger, replace_key, verify_ledger
 from tests.helpers.commands import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_new_key_signs_and_the_old_one_is_kept(config: Path) -> None:
     ledger = config.parent / "curator.ledger"

@@ -14,6 +14,7 @@ from tests.helpers.commands import run
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fixed_noise")
 def test_a_copy_is_made_once_asked_and_removed(visits: Path, tmp_path: Path) -> None:
     copy = tmp_path / "out" / "visits.duckdb"
@@ -40,6 +41,7 @@ def test_declared_columns_are_prepared_for(visits: Path, tmp_path: Path) -> None
     assert "column=..." in run(*given, "clinic").stderr
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_refused(visits: Path, tmp_path: Path) -> None:
     assert "must end with" in run("prepare", visits, tmp_path / "x.parquet", "--unit", "person").stderr
     assert "unit" in run("prepare", visits, tmp_path / "x.duckdb").stderr

@@ -10,6 +10,8 @@ import pytest
 from tests.helpers.commands import run
 from tests.helpers.curator.town import COUNT, Town, charges
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _token(served: tuple[Town, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,8 @@ from discreet.curator.service.opening import open_curator
 from discreet.errors import BadParameter
 from tests.helpers.commands import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_taken_address_is_refused_before_a_token_is_made(config: Path) -> None:
     before = run("ledger", "export", config).stdout

@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from tests.helpers.commands import run
+
+pytestmark = pytest.mark.slow
 
 
 def said(*arguments: object) -> Any:

@@ -21,6 +21,8 @@ from discreet.ledger.migrations import VERSION
 from discreet.session.price import Price
 from tests.helpers.commands import run
 
+pytestmark = pytest.mark.slow
+
 ASKED = SqlQuestion(sql="SELECT COUNT(*) AS n FROM notes", price=Price("0.25"))
 
 

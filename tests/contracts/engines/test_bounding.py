@@ -29,6 +29,7 @@ EVERY = {
 Works = tuple[Callable[[str], Iterator[AnyWork]], str]
 
 
+@pytest.mark.slow
 @every_engine
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("works", EVERY.values(), ids=EVERY)
@@ -42,6 +43,7 @@ def test_a_form_agrees_with_the_oracle(lab: Lab, works: Works, table: str) -> No
     agree(lab, found, {"t": TABLES[table]})
 
 
+@pytest.mark.slow
 @every_engine
 def test_sums_beyond_64_bits_are_exact(lab: Lab) -> None:
     weights = Weights(form=Form.ROWS, cap=65536, scale=1 << 40)
@@ -52,6 +54,7 @@ def test_sums_beyond_64_bits_are_exact(lab: Lab) -> None:
     assert found == {(): (rows << 102, -(rows << 102), rows << 40)}
 
 
+@pytest.mark.slow
 @every_engine
 @pytest.mark.parametrize("keys", ["no key", "text with NULL"])
 def test_sums_of_numbers_of_any_size_are_exact(lab: Lab, keys: str) -> None:
@@ -65,6 +68,7 @@ def test_sums_of_numbers_of_any_size_are_exact(lab: Lab, keys: str) -> None:
     assert lab.run(works, {"t": TABLES["crowd"]}) == ORACLE.run(works, {"t": TABLES["crowd"]})
 
 
+@pytest.mark.slow
 @every_engine
 def test_units_are_compared_as_they_are(lab: Lab) -> None:
     # '7', '07', ' 7' and '7 ' are four units; composed and decomposed letters are two; NULL is none
@@ -93,6 +97,7 @@ def test_a_unit_with_too_many_rows_counts_as_its_cap(lab: Lab) -> None:
     assert found[2][("str", "a"),] == (24 * 30 // 40 + 8, -(24 * 130 // 40) + 56)
 
 
+@pytest.mark.slow
 @every_engine
 @pytest.mark.parametrize("unit", ["i", "tiny", "unsigned", "t", "s", "coded"])
 def test_a_unit_may_be_any_stored_integer_or_text(lab: Lab, unit: str) -> None:

@@ -11,6 +11,8 @@ from tests.contracts.engines.test_primitives import WIDE, works
 from tests.contracts.engines.test_relations import TABLES, rows
 from tests.helpers.tables import crowd
 
+pytestmark = pytest.mark.slow
+
 EVENTS = {"t": crowd(60), "p": TABLES["crowd"]["p"]}
 
 

@@ -29,6 +29,7 @@ def stored(expression: Expression) -> Expression:
             return expression
 
 
+@pytest.mark.slow
 @every_engine
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_a_function_means_the_same_everywhere(lab: Lab, name: str) -> None:

@@ -42,6 +42,7 @@ def plain(found: tuple[Cells, ...]) -> list[dict[int, int]]:
 TABLES = {"crowd": crowd(80), "one owner": one_owner(30), "nobody": crowd(0)}
 
 
+@pytest.mark.slow
 @every_engine
 def test_every_engine_counts_as_the_oracle(lab: Lab) -> None:
     every = [

@@ -16,6 +16,8 @@ from tests.contracts.engines import forms
 from tests.contracts.engines.lab import ENGINES, ORACLE, READ, UNIT, EngineCase, Lab, numbers
 from tests.helpers.tables import crowd
 
+pytestmark = pytest.mark.slow
+
 ROWS = crowd(90)
 
 

@@ -34,6 +34,7 @@ def test_every_primitive_has_a_probe() -> None:
     assert set(PROBES) == PRIMITIVES
 
 
+@pytest.mark.slow
 @every_storage
 @pytest.mark.parametrize("primitive", sorted(PRIMITIVES))
 def test_a_primitive_means_the_same_everywhere(lab: Lab, primitive: str) -> None:
@@ -41,6 +42,7 @@ def test_a_primitive_means_the_same_everywhere(lab: Lab, primitive: str) -> None
         agree(lab, [work], {"t": WIDE})
 
 
+@pytest.mark.slow
 @every_storage
 @pytest.mark.parametrize("primitive", sorted(PRIMITIVES))
 def test_a_primitive_of_no_rows(lab: Lab, primitive: str) -> None:
@@ -56,6 +58,7 @@ def test_days_and_moments_beyond_the_calendar_are_its_ends(lab: Lab) -> None:
     agree(lab, [values(READ["d"], READ["m"], READ["zoned"], f("year", READ["d"]), f("hour", READ["m"]))], {"t": BEYOND})
 
 
+@pytest.mark.slow
 @every_storage
 def test_the_character_nul(lab: Lab) -> None:
     if "nul" in lab.lacks:

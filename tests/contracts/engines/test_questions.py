@@ -18,6 +18,8 @@ from tests.contracts.engines.lab import ORACLE, Lab, Numbers, every_engine, numb
 from tests.helpers import shop
 from tests.helpers.cases import Case, answered, priced_question, todo
 
+pytestmark = pytest.mark.slow
+
 Tables = Mapping[str, pa.Table]
 
 

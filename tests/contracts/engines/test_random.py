@@ -1,6 +1,7 @@
 """A random search for a table and a work on which an engine and the oracle differ; what it finds, it makes small."""
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ SEARCH = settings(
 )
 
 
+@pytest.mark.slow
 @every_quick_storage
 @SEARCH
 @given(table=tables(), asked=st.lists(works(), min_size=1, max_size=4))

@@ -10,6 +10,8 @@ from tests.contracts.engines.lab import ORACLE, UNIT, Lab, agree, every_storage
 from tests.contracts.engines.relations import RELATIONS
 from tests.helpers import tables
 
+pytestmark = pytest.mark.slow
+
 TABLES = {
     "crowd": {"t": tables.crowd(40), "p": tables.places()},
     "one owner": {"t": tables.one_owner(20), "p": tables.places()},

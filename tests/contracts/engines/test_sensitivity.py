@@ -129,18 +129,21 @@ def crowded() -> pa.Table:
 CROWDED = crowded()
 
 
+@pytest.mark.slow
 @every_engine
 @pytest.mark.parametrize("unit", ["u", "name"])
 def test_no_unit_reaches_farther_than_claimed(lab: Lab, unit: str) -> None:
     assert not refutations(lab, lab.some(every_form(unit)), CROWDED, unit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", REACHING_TOO_FAR)
 def test_a_planted_fault_is_caught(fault: str) -> None:
     lab = Lab(Faulty(REACHING_TOO_FAR[fault]))
     assert any(refutations(lab, every_form(unit), CROWDED, unit) for unit in ("u", "name"))
 
 
+@pytest.mark.slow
 @every_quick_engine
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(table=tables(most=10), asked=st.lists(works(), min_size=1, max_size=3))

@@ -36,6 +36,7 @@ from tests.helpers.curator.town import Town
 COUNT = "SELECT city, COUNT(*) AS n, AVG(pay) AS pay FROM people GROUP BY city"
 
 
+@pytest.mark.slow
 def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     town, url = served
     session = connect(url, town.ann)
@@ -88,6 +89,7 @@ def test_a_total_is_told_from_a_group_of_null(served: tuple[Town, str]) -> None:
     assert answer["city"][-1] is None
 
 
+@pytest.mark.slow
 def test_dates_come_back_as_dates_in_every_format(served: tuple[Town, str], tmp_path: Path) -> None:
     town, url = served
     query = connect(url, town.ann).sql("SELECT MIN(day) AS first, AVG(day) AS middle, COUNT(*) AS n FROM trips")
@@ -106,6 +108,7 @@ def test_dates_come_back_as_dates_in_every_format(served: tuple[Town, str], tmp_
     assert answer.plot("n")
 
 
+@pytest.mark.slow
 def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -> None:
     town, url = served
     preview = connect(url, town.ann).sql(COUNT).preview(epsilon="1", confidence="0.9", rows=40)
@@ -131,6 +134,7 @@ def test_the_plan_is_explained(served: tuple[Town, str]) -> None:
     assert "Laplace" not in query.explain()
 
 
+@pytest.mark.slow
 def test_all_error_bars_together(served: tuple[Town, str]) -> None:
     town, url = served
     answer = (
@@ -194,6 +198,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
         assert {name for name in dir(here) if name[0] != "_"} - set(dir(remote)) <= owners
 
 
+@pytest.mark.slow
 def test_a_remote_session_takes_the_same_parameters() -> None:
     """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
     refused = {"with_columns", "quote", "statements", "pmw", "suggest_keys", "prepare", "learn", "compare"}
@@ -223,6 +228,7 @@ def test_a_remote_session_takes_the_same_parameters() -> None:
     assert seen > 60
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
@@ -234,6 +240,7 @@ def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
     assert query.release(epsilon="1/3").number != query.release(epsilon="1/3").number
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
     town, url = served
     session = connect(url, town.ann)

@@ -35,6 +35,7 @@ def silent(shop: Shop) -> RemoteSession:
     return replace(shop.remote, transport=Silent())  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_public_schema_is_the_schema(shop: Shop) -> None:
     here, remote = shop.here.schemas, shop.remote.schemas
     assert list(here) == list(remote) == ["orders", "lines", "regions"]
@@ -77,6 +78,7 @@ VERBS: list[Asking] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asking", VERBS, ids=range(len(VERBS)))
 def test_the_same_plan_for_the_same_price(shop: Shop, asking: Asking) -> None:
     here, remote = asking(shop.here), asking(shop.remote)
@@ -150,6 +152,7 @@ def test_a_plan_without_a_text_is_refused_and_nothing_is_sent(shop: Shop) -> Non
         silent(shop)["orders"].filter(dp.col("price") > Fraction(1, 3)).agg(n=N)
 
 
+@pytest.mark.slow
 def test_a_curator_of_another_version(shop: Shop) -> None:
     old = {"tables": {"orders": {"unit": "buyer", "columns": []}}}
     session = replace(shop.remote, schema=old)
@@ -157,6 +160,7 @@ def test_a_curator_of_another_version(shop: Shop) -> None:
         session.sql("SELECT COUNT(*) FROM orders")
 
 
+@pytest.mark.slow
 def test_errors_that_only_a_curator_can_tell_come_over_the_network(shop: Shop) -> None:
     with pytest.raises(BadParameter):
         shop.remote["orders"].agg(n=N).preview(epsilon=-1)

@@ -46,6 +46,7 @@ def test_the_module_has_what_pep_249_asks_for() -> None:
     assert all(hasattr(Connection, name) for name in ("Error", "ProgrammingError", "Warning"))
 
 
+@pytest.mark.slow
 def test_rows_come_with_their_error_bars(connection: Connection) -> None:
     with connection.cursor() as cursor:
         assert cursor.execute(COUNT) is cursor
@@ -65,6 +66,7 @@ def test_rows_come_with_their_error_bars(connection: Connection) -> None:
     assert connection.cursor().execute(TOWN, ["Bury"]).fetchall() == [("Bury", 40)]
 
 
+@pytest.mark.slow
 def test_a_key_pays_once_and_says_so(served: tuple[Town, str], connection: Connection) -> None:
     town, _ = served
     before = charges(town)
@@ -77,6 +79,7 @@ def test_a_key_pays_once_and_says_so(served: tuple[Town, str], connection: Conne
     assert charges(town) == before + 1
 
 
+@pytest.mark.slow
 def test_what_cannot_be_asked_is_a_programming_error_and_costs_nothing(
     served: tuple[Town, str], connection: Connection
 ) -> None:
@@ -117,6 +120,7 @@ def test_pandas_reads_it(connection: Connection) -> None:
     assert list(frame["n"]) == [40, 40, 40]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -154,6 +158,7 @@ def test_a_minus_and_a_negative_number_begin_no_comment() -> None:
     assert bind("5-?, 5 - ?", [-7, -7]) == "5- -7, 5 - -7"
 
 
+@pytest.mark.slow
 def test_parameters_that_do_not_fit_are_refused() -> None:
     with pytest.raises(dbapi.ProgrammingError, match="does not end"):
         bind("SELECT 'a = ?", ["b"])

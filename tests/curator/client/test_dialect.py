@@ -11,6 +11,8 @@ from sqlalchemy import create_engine, exc, text
 from discreet.curator.client.dialect import register
 from tests.helpers.curator.town import COUNT, Town, charges
 
+pytestmark = pytest.mark.slow
+
 register()
 
 

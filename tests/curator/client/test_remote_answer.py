@@ -35,6 +35,7 @@ def sent(found: TableAnswer, confidence: str = "0.9") -> RemoteAnswer:
     return RemoteAnswer(json.loads(dump({"answer": serialize.answer_for_client(found, confidence)})))
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_stored_without_intervals_together_has_those_of_its_error_bars(shop: Shop) -> None:
     told = dict(sent(shop.here.sql("SELECT COUNT(*) AS n FROM orders").release(epsilon="1")).reply["answer"])
     del told["intervals_together"]
@@ -44,6 +45,7 @@ def test_an_answer_that_was_stored_without_intervals_together_has_those_of_its_e
     assert earlier.intervals(simultaneous=True) == {"n": [(n - error, n + error)]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_what_comes_over_the_network_is_what_is_here(shop: Shop, sql: str) -> None:
     for epsilon in ("0.05", "3"):
@@ -73,6 +75,7 @@ def finite(end: Any) -> Any:
     return None if isinstance(end, float) and not math.isfinite(end) else end
 
 
+@pytest.mark.slow
 def test_totals_are_the_sums_of_their_parts_and_nothing_is_charged(shop: Shop) -> None:
     answer = shop.remote["orders"].rollup("region").agg(n=dp.count()).release(epsilon="0.2")
     charges = len(shop.remote.answers())
@@ -86,6 +89,7 @@ def test_totals_are_the_sums_of_their_parts_and_nothing_is_charged(shop: Shop) -
     assert len(shop.remote.answers()) == charges
 
 
+@pytest.mark.slow
 def test_every_answer_of_a_workload_can_agree(shop: Shop) -> None:
     both = shop.remote.workload([QUESTIONS[0], QUESTIONS[2]]).release(epsilon="0.1")
     count, rollup = (one.consistent() for one in both)
@@ -103,6 +107,7 @@ def test_an_answer_that_was_stored_without_them_is_refused_by_name(shop: Shop) -
             answer.consistent()
 
 
+@pytest.mark.slow
 def test_an_answer_is_good_without_them(
     town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -13,6 +13,7 @@ from tests.helpers.curator.town import Town
 SQL = "SELECT city, COUNT(*) AS n FROM trips GROUP BY city"
 
 
+@pytest.mark.slow
 def test_days_come_with_their_bars(served: tuple[Town, str]) -> None:
     town, url = served
     session = dp.connect(url, town.ann, "town")

@@ -12,6 +12,8 @@ from discreet.errors import BadParameter, BadQuestion, OverBudget
 from discreet.session.price import Price
 from tests.helpers.curator.town import Town
 
+pytestmark = pytest.mark.slow
+
 
 def test_rows_like_those_of_a_session(served: tuple[Town, str], tmp_path: Path) -> None:
     town, url = served

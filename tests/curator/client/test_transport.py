@@ -67,6 +67,7 @@ def whole(line: socket.socket) -> bytes:
     return head + b"\r\n\r\n" + body
 
 
+@pytest.mark.slow
 def test_a_broken_connection_is_tried_again_and_charged_once(served: tuple[Town, str]) -> None:
     town, url = served
     before = len(town.curator.ledger.entries(kind="charge"))
@@ -78,6 +79,7 @@ def test_a_broken_connection_is_tried_again_and_charged_once(served: tuple[Town,
     assert len(town.curator.ledger.entries(kind="charge")) == before + 1
 
 
+@pytest.mark.slow
 def test_nobody_there() -> None:
     with pytest.raises(LedgerUnavailable):
         connect("http://127.0.0.1:1", "discreet_0_0")
@@ -104,6 +106,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.curator.client.transport.time.sleep", lambda _: None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize(
     "passing",

@@ -79,11 +79,13 @@ def test_many_sets_are_counted_in_one_request(source: str, engine: Isolated) -> 
         EngineSource(engine, session.schemas, "t", domain).marginals([(0,)])
 
 
+@pytest.mark.slow
 def test_it_computes_what_the_engine_in_this_process_computes(source: str, engine: Isolated) -> None:
     assert engine.columns([source]) == duckdb().columns([source])
     assert question(source, engine).sql(SQL).release(epsilon=10**6)["n"] == [50, 50]
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_killed_at_the_deadline_and_the_next_question_gets_a_new_one(source: str) -> None:
     engine = Isolated(Limits(), threads=1)
     session = question(source, engine)
@@ -100,6 +102,7 @@ def test_a_process_that_hangs_is_killed_at_the_deadline_and_the_next_question_ge
     engine.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_fails_with_the_same_words(source: str, engine: Isolated) -> None:
     session = question(source, engine)
     session.sql(SQL).release(epsilon=10**6)
@@ -114,6 +117,7 @@ def test_a_process_that_dies_fails_with_the_same_words(source: str, engine: Isol
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_closing_while_a_question_is_computed_fails_that_question(source: str, engine: Isolated) -> None:
     session = question(source, engine)
     session.sql(SQL).release(epsilon=10**6)
@@ -133,6 +137,7 @@ def test_closing_while_a_question_is_computed_fails_that_question(source: str, e
     assert gone(process)
 
 
+@pytest.mark.slow
 def test_it_has_no_more_memory_than_it_may(tmp_path: Path) -> None:
     path = tmp_path / "many.parquet"
     many = 600_000
@@ -148,6 +153,7 @@ def test_it_has_no_more_memory_than_it_may(tmp_path: Path) -> None:
         engine.close()
 
 
+@pytest.mark.slow
 def test_it_ends_when_the_service_ends_and_takes_its_folder_with_it(source: str, engine: Isolated) -> None:
     engine.columns([source])
     (process,) = processes(engine)
@@ -162,6 +168,7 @@ def test_it_ends_when_the_service_ends_and_takes_its_folder_with_it(source: str,
     assert not Path(scratch.path).exists()
 
 
+@pytest.mark.slow
 def test_what_a_crash_left_is_swept_away_and_what_is_in_use_is_not(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +197,7 @@ def test_what_a_crash_left_is_swept_away_and_what_is_in_use_is_not(
     engine.close()
 
 
+@pytest.mark.slow
 def test_a_process_that_does_not_listen_is_killed_at_the_deadline(source: str) -> None:
     """A question that is larger than the pipe waits for no reader beyond the deadline."""
     engine = Isolated(Limits(), threads=1)
@@ -204,6 +212,7 @@ def test_a_process_that_does_not_listen_is_killed_at_the_deadline(source: str) -
     engine.close()
 
 
+@pytest.mark.slow
 def test_what_a_process_says_of_a_failure_is_logged_only_as_a_name(
     source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -217,12 +226,14 @@ def test_what_a_process_says_of_a_failure_is_logged_only_as_a_name(
     assert "canary" not in caplog.text
 
 
+@pytest.mark.slow
 def test_if_memory_runs_out_the_engine_goes_before_the_service(source: str, engine: Isolated) -> None:
     engine.columns([source])
     (process,) = processes(engine)
     assert Path(f"/proc/{process.pid}/oom_score_adj").read_text().strip() == "1000"
 
 
+@pytest.mark.slow
 def test_its_environment_holds_nothing_of_ours(source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISCREET_SECRET", "x")
     engine.columns([source])
@@ -238,6 +249,7 @@ def test_when_all_are_busy_nothing_is_spent(source: str) -> None:
     engine.close()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_opened_says_so_without_a_value(tmp_path: Path, engine: Isolated) -> None:
     path = tmp_path / "bad.parquet"
     path.write_bytes(b"canary7f3a")
@@ -246,6 +258,7 @@ def test_what_cannot_be_opened_says_so_without_a_value(tmp_path: Path, engine: I
     assert "canary" not in str(found.value)
 
 
+@pytest.mark.slow
 def test_a_process_is_replaced_after_many_questions_and_nobody_waits(
     source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +277,7 @@ def test_a_process_is_replaced_after_many_questions_and_nobody_waits(
     assert engine.renewals == 1
 
 
+@pytest.mark.slow
 def test_closing_ends_the_process_that_would_have_taken_over(
     source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +299,7 @@ def spent(session: Session) -> bool:
     return session.remaining != session.budget
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["moved", "another type", "a column less"])
 def test_a_source_that_changed_is_refused_before_the_payment(source: str, engine: Isolated, change: str) -> None:
     """Fails where every question is charged and then fails."""
@@ -300,12 +315,14 @@ def test_a_source_that_changed_is_refused_before_the_payment(source: str, engine
     assert not spent(session)
 
 
+@pytest.mark.slow
 def test_new_rows_and_new_columns_are_no_change(source: str, engine: Isolated) -> None:
     session = question(source, engine)
     pq.write_table(pa.table({"id": list(range(60)), "city": ["a", "b"] * 30, "more": [1] * 60}), source)
     assert session.sql(SQL).release(epsilon=10**6)["n"] == [30, 30]
 
 
+@pytest.mark.slow
 def test_of_csv_the_header_counts_and_no_value_does(tmp_path: Path, engine: Isolated) -> None:
     """A refusal by values would depend on a person."""
     path = tmp_path / "t.csv"

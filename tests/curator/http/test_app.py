@@ -15,6 +15,7 @@ from tests.helpers.curator.town import COUNT, Town, charges, open_town
 # --- asking ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_with_error_bars_a_receipt_and_a_card(town: Town) -> None:
     reply = town.ask(COUNT, epsilon="1000")
     assert reply.status_code == 200
@@ -49,6 +50,7 @@ def test_a_preview_is_free_and_touches_nothing(town: Town) -> None:
     assert town.curator.ledger.head == before
 
 
+@pytest.mark.slow
 def test_an_error_can_be_asked_for_instead_of_a_price(town: Town) -> None:
     said = town.preview(COUNT, error=25, confidence="0.95").json()
     assert 24 < said["columns"][0]["error"] <= 25
@@ -61,6 +63,7 @@ def test_a_number_in_json_is_the_decimal_that_is_written(town: Town) -> None:
     assert town.ask(COUNT, epsilon="1/3").json()["parameters"]["epsilon"] == "1/3"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -115,6 +118,7 @@ def test_what_cannot_be_asked_is_refused_in_one_shape_and_costs_nothing(town: To
 # --- keys -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_key_is_charged_once_and_gives_the_same_answer(town: Town) -> None:
     first = town.ask(COUNT, key="once")
     before = charges(town)
@@ -131,6 +135,7 @@ def test_a_key_is_charged_once_and_gives_the_same_answer(town: Town) -> None:
     assert other.json()["number"] != first.json()["number"]
 
 
+@pytest.mark.slow
 def test_a_known_key_is_answered_when_the_budget_is_gone(tmp_path: Path) -> None:
     with open_town(tmp_path / "town", epsilon="1") as town:
         first = town.ask(COUNT, key="k", epsilon="1")
@@ -142,6 +147,7 @@ def test_a_known_key_is_answered_when_the_budget_is_gone(tmp_path: Path) -> None
         assert not town.preview(COUNT, epsilon="1").json()["affordable"]
 
 
+@pytest.mark.slow
 def test_an_analysts_cap_and_the_budget_of_all_hold_both(new_town: Town) -> None:
     town = new_town
     cap = {"population": "town", "cap": {"epsilon": "1", "delta": "1e-18"}}
@@ -172,6 +178,7 @@ QUESTIONS = [
 ]
 
 
+@pytest.mark.slow
 def test_status_words_and_charge_are_the_same_on_neighbouring_data(tmp_path: Path) -> None:
     with open_town(tmp_path / "with") as with_7, open_town(tmp_path / "without", people=119) as without:
         for sql in QUESTIONS:

@@ -130,6 +130,7 @@ def functions_in(path: Path) -> set[str]:
     return {node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)}
 
 
+@pytest.mark.slow
 def test_every_row_of_the_catalogue_has_a_test_by_name() -> None:
     everywhere = {name for path in Path(__file__).parents[2].rglob("test_*.py") for name in functions_in(path)}
     for names in ELSEWHERE.values():
@@ -139,6 +140,7 @@ def test_every_row_of_the_catalogue_has_a_test_by_name() -> None:
         assert row in ELSEWHERE or any(name.startswith(f"test_{row.lower()}_") for name in here), row
 
 
+@pytest.mark.slow
 def test_b1_every_reply_to_a_question_waits_for_the_grid_and_no_other_does(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +180,7 @@ def test_b1_every_reply_to_a_question_waits_for_the_grid_and_no_other_does(
     assert len(waited) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "condition",
     [
@@ -217,6 +220,7 @@ def test_b5_no_code_of_an_analyst_runs_and_no_state_is_kept(town: Town, sql: str
     assert town.curator.ledger.head == before
 
 
+@pytest.mark.slow
 def test_b7_the_shape_of_an_answer_is_the_same_whoever_is_in_the_data(tmp_path: Path) -> None:
     shapes = []
     for people in (1, 2, 120):
@@ -227,6 +231,7 @@ def test_b7_the_shape_of_an_answer_is_the_same_whoever_is_in_the_data(tmp_path: 
     assert shapes[0][1] == list(CITIES)  # groups where nobody is are answered too
 
 
+@pytest.mark.slow
 def test_d7_a_cap_of_one_takes_ten_times_a_tenth_and_then_refuses_the_smallest_thing(new_town: Town) -> None:
     town = new_town
     town.post("/api/analysts/ann/grant", {"population": "other"}, town.owner)
@@ -242,6 +247,7 @@ def test_d7_a_cap_of_one_takes_ten_times_a_tenth_and_then_refuses_the_smallest_t
     assert [town.post(path, body, town.ann).status_code for _ in range(4)] == [200, 200, 200, 402]
 
 
+@pytest.mark.slow
 def test_d13_analysts_together_cannot_exceed_the_budget_whatever_their_caps(tmp_path: Path) -> None:
     with open_town(tmp_path / "town", epsilon="1") as town:
         for name in ("ann", "bob"):

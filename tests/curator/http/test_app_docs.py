@@ -64,6 +64,7 @@ def serve_hospital(folder: Path) -> Iterator[tuple[str, str]]:
             yield url, token
 
 
+@pytest.mark.slow
 def test_the_lines_of_python_run(hospital: tuple[str, str]) -> None:
     url, token = hospital
     code = block("dp.connect(")
@@ -72,6 +73,7 @@ def test_the_lines_of_python_run(hospital: tuple[str, str]) -> None:
     exec(compile(code.replace("https://curator.example", url), "curator.md", "exec"), names)  # noqa: S102 - our own page
 
 
+@pytest.mark.slow
 def test_the_drivers_are_answered(hospital: tuple[str, str]) -> None:
     url, token = hospital
     code = block("dbapi.connect(").replace("https://curator.example", url)
@@ -79,6 +81,7 @@ def test_the_drivers_are_answered(hospital: tuple[str, str]) -> None:
     exec(compile(code, "curator.md", "exec"), {"token": token})  # noqa: S102 - our own page
 
 
+@pytest.mark.slow
 def test_the_commands_to_a_service_are_answered(hospital: tuple[str, str]) -> None:
     url, token = hospital
     lines = [line for line in block("discreet history").splitlines() if "https://curator.example" in line]
@@ -89,6 +92,7 @@ def test_the_commands_to_a_service_are_answered(hospital: tuple[str, str]) -> No
         assert done.exit_code == 0, done.output
 
 
+@pytest.mark.slow
 def test_the_line_of_curl_is_answered(hospital: tuple[str, str]) -> None:
     """What curl would send: its words are read as a shell reads them."""
     url, token = hospital

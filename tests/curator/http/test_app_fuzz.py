@@ -23,6 +23,8 @@ from tests.helpers.curator.land import CANARY, NUMBER, holds_canary
 from tests.helpers.curator.town import Town, open_town
 from tests.helpers.extent import extent
 
+pytestmark = pytest.mark.slow
+
 MANY = extent(120, 2000)
 
 

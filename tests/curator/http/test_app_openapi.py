@@ -29,6 +29,7 @@ SOME = {
 ALL = ["--max-examples", "20"]
 
 
+@pytest.mark.slow
 def test_every_route_of_the_api_is_described_with_its_errors_and_its_need_of_a_token(town: Town) -> None:
     found = described(town.http.app)  # type: ignore[arg-type]
     described_routes = {(m.upper(), path) for path, methods in found["paths"].items() for m in methods}
@@ -52,6 +53,7 @@ def test_errors_are_described_as_json_and_every_request_that_is_sent_has_a_body(
                 assert list(operation["responses"][status]["content"]) == ["application/json"], path
 
 
+@pytest.mark.slow
 def test_an_answer_has_the_shape_that_is_described(town: Town) -> None:
     sql = "SELECT city, MIN(day) AS first, COUNT(*) AS n FROM trips GROUP BY ROLLUP (city)"
     sizes = {"table": "people", "column": "pay", "epsilon": 1}
@@ -70,6 +72,7 @@ def test_an_answer_has_the_shape_that_is_described(town: Town) -> None:
     assert set(seen["tables"]["people"]["columns"][0]) == set(responses.ColumnOut.model_fields)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["owner", "ann"])
 def test_schemathesis_finds_nothing(served: tuple[Town, str], role: str, tmp_path: Path) -> None:
     town, url = served

@@ -72,6 +72,7 @@ def me(line: socket.socket, town: Town) -> str:
     return str(json.loads(said.partition(b"\r\n\r\n")[2])["name"])
 
 
+@pytest.mark.slow
 def test_500_slow_strangers_lock_nobody_out(served: tuple[Town, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Fails on a server that counts connections and refuses the 501st."""
     town, url = served
@@ -88,6 +89,7 @@ def test_500_slow_strangers_lock_nobody_out(served: tuple[Town, str], monkeypatc
         assert me(known, town) == "ann"  # an analyst's own connection was not taken
 
 
+@pytest.mark.slow
 def test_a_stranger_who_takes_no_reply_is_let_go(served: tuple[Town, str], monkeypatch: pytest.MonkeyPatch) -> None:
     _, url = served
     monkeypatch.setattr(connections, "REPLYING", 0.2)
@@ -104,6 +106,7 @@ def test_a_stranger_who_takes_no_reply_is_let_go(served: tuple[Town, str], monke
         assert found & (select.POLLERR | select.POLLHUP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent",
     [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from discreet.curator.service.access import Role
 from tests.helpers.curator.land import CANARY
 from tests.helpers.curator.town import COUNT, Town
@@ -17,6 +19,7 @@ def numbers(text: str) -> dict[str, float]:
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
+@pytest.mark.slow
 def test_requests_charges_and_budgets_are_counted(town: Town) -> None:
     token = town.curator.access.issue("monitor", Role.MONITOR)
     before = numbers(town.get("/metrics", token).text)

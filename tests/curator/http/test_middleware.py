@@ -22,6 +22,7 @@ from discreet.ledger.state import State
 from tests.helpers.curator.town import COUNT, Ticking, Town, bearer, scope
 
 
+@pytest.mark.slow
 def test_bodies_are_limited_and_must_be_json(town: Town) -> None:
     most = town.config.limits.body
     path, head = "/api/datasets/town/preview", bearer(town.ann)
@@ -48,6 +49,7 @@ def test_bodies_are_limited_and_must_be_json(town: Town) -> None:
         assert town.http.post(path, content=body, headers=json).status_code in (400, 422)
 
 
+@pytest.mark.slow
 def test_a_body_that_never_comes_is_given_up(new_town: Town) -> None:
     """What a slow client does, spoken to the application itself."""
     object.__setattr__(new_town.config.limits, "patience", Fraction(1, 50))
@@ -82,6 +84,7 @@ def test_who_only_looks_waits_for_a_place(town: Town, monkeypatch: pytest.Monkey
     assert len(asked) == 1
 
 
+@pytest.mark.slow
 def test_anonymous_requests_are_counted_by_address(new_town: Town) -> None:
     new_town.curator.anonymous_meter = Meter(ANONYMOUS_LIMITS, Ticking())
     statuses = [new_town.get("/api/key").status_code for _ in range(70)]
@@ -91,6 +94,7 @@ def test_anonymous_requests_are_counted_by_address(new_town: Town) -> None:
     assert new_town.get("/").status_code == 200
 
 
+@pytest.mark.slow
 def test_bad_tokens_are_counted_before_the_ledger_is_read_and_good_ones_are_not(
     new_town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +115,7 @@ def test_bad_tokens_are_counted_before_the_ledger_is_read_and_good_ones_are_not(
     assert new_town.get("/api/me", later).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_body_in_many_pieces_is_read_once(new_town: Town) -> None:
     """Work grows with the bytes, not with the pieces times the bytes: every byte alone is as good as all at once."""
     body = b'{"sql": "SELECT COUNT(*) AS n FROM people", "epsilon": "1"' + b" " * 60_000 + b"}"
@@ -144,6 +149,7 @@ def test_what_should_not_happen_says_nothing(
     assert "canary" not in caplog.text + reply.text
 
 
+@pytest.mark.slow
 def test_every_reply_has_the_headers_and_tells_no_time(town: Town) -> None:
     replies = [
         town.get("/"),
@@ -182,6 +188,7 @@ def test_other_names_are_refused_and_addresses_are_not(town: Town) -> None:
     assert reply.json()["error"]["kind"] == "OtherHost"
 
 
+@pytest.mark.slow
 def test_strangers_behind_a_trusted_proxy_are_counted_apart(new_town: Town) -> None:
     """The test client's own address is "testclient"."""
     new_town.curator.anonymous_meter = Meter(ANONYMOUS_LIMITS, Ticking())
@@ -212,6 +219,7 @@ def test_every_reply_has_an_identity_that_its_log_line_has_too(town: Town, caplo
     assert town.ann not in caplog.text
 
 
+@pytest.mark.slow
 def test_a_data_set_has_its_own_grid_for_those_who_may_know_of_it(new_town: Town) -> None:
     town = new_town
     configured = town.config.datasets["town"]

@@ -23,6 +23,7 @@ WRITTEN_ONCE = {"/api/datasets/{dataset}/preview", "/api/datasets/{dataset}/ques
 """Replies that are written from their models without another copy."""
 
 
+@pytest.mark.slow
 def test_every_route_returns_its_model(town: Town) -> None:
     routes = {route.path: route for route in create_app(town.curator).routes if isinstance(route, APIRoute)}
     for _, path in TABLE:

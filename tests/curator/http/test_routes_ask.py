@@ -66,6 +66,7 @@ def unread(town: Town) -> int:
     return found[0]
 
 
+@pytest.mark.slow
 def test_the_client_goes_away(new_town: Town, engine: psutil.Process) -> None:
     body = json.dumps({"sql": SQL, "epsilon": "1", "key": "left"}).encode()
     with on_a_socket(new_town) as url:
@@ -83,6 +84,7 @@ def test_the_client_goes_away(new_town: Town, engine: psutil.Process) -> None:
     assert new_town.ask(SQL, key="left").content == again.content
 
 
+@pytest.mark.slow
 def test_the_request_is_cancelled(new_town: Town, engine: psutil.Process) -> None:
     body = json.dumps({"sql": SQL, "epsilon": "1", "key": "cancelled"}).encode()
     sent: list[Any] = []
@@ -107,6 +109,7 @@ def test_the_request_is_cancelled(new_town: Town, engine: psutil.Process) -> Non
     assert new_town.ask(SQL, key="cancelled").json()["number"] == line(new_town, "cancelled").entry.sequence
 
 
+@pytest.mark.slow
 def test_the_engine_is_killed(new_town: Town, engine: psutil.Process) -> None:
     """By the kernel, when memory runs out, or by anybody else."""
     with ThreadPoolExecutor(1) as pool:
@@ -121,6 +124,7 @@ def test_the_engine_is_killed(new_town: Town, engine: psutil.Process) -> None:
     assert new_town.ask(SQL, key="next").status_code == 200  # a new process is there
 
 
+@pytest.mark.slow
 def test_the_engine_hangs_until_the_deadline(new_town: Town, engine: psutil.Process) -> None:
     object.__setattr__(new_town.config.limits, "deadline", Fraction(1, 4))
     failed = new_town.ask(SQL, key="late")
@@ -131,6 +135,7 @@ def test_the_engine_hangs_until_the_deadline(new_town: Town, engine: psutil.Proc
     assert new_town.ask(SQL, key="next").status_code == 200
 
 
+@pytest.mark.slow
 def test_nobody_sees_the_answer_before_the_grid_lets_it_go(
     new_town: Town, engine: psutil.Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:

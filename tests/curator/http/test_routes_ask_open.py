@@ -12,6 +12,7 @@ CHOSEN_CAPS = True
 SQL = "SELECT city, COUNT(*) AS n, SUM(length) AS s, AVG(length) AS m FROM trips GROUP BY city"
 
 
+@pytest.mark.slow
 def test_a_first_question_is_one_charge_and_has_counts_sums_and_means_of_groups(new_town: Town) -> None:
     town = new_town
     body = {

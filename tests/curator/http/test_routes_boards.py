@@ -22,6 +22,7 @@ def body(**more: Any) -> dict[str, Any]:
     return {"sql": SQL, "by": "day", "horizon": 30, "days": 3, "epsilon": "2"} | more
 
 
+@pytest.mark.slow
 def test_a_dashboard_from_preview_to_totals(town: Town) -> None:
     before = charges(town)
     preview = town.post(f"{PATH}/trips/preview", body(), town.ann)
@@ -47,6 +48,7 @@ def test_a_dashboard_from_preview_to_totals(town: Town) -> None:
     assert town.get(PATH, town.ann).json() == [{"name": "trips", "position": 3, "last": "2025-01-03", "ended": False}]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_refused_with_its_status_and_costs_nothing(town: Town) -> None:
     start(town, "order", town.ann)
     before = charges(town)
@@ -74,6 +76,7 @@ def test_everybody_has_their_own(town: Town) -> None:
     assert town.get(PATH).status_code == 401
 
 
+@pytest.mark.slow
 def test_an_engine_that_fails_is_one_reply_and_the_day_can_be_read_again(
     new_town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:

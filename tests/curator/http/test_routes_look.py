@@ -11,6 +11,7 @@ import pytest
 from tests.helpers.curator.town import COUNT, Town, charges, open_town
 
 
+@pytest.mark.slow
 def test_reading_an_answer_again_gives_the_same_bytes(town: Town) -> None:
     said = town.ask(COUNT).json()
     before = charges(town)
@@ -18,6 +19,7 @@ def test_reading_an_answer_again_gives_the_same_bytes(town: Town) -> None:
     assert charges(town) == before
 
 
+@pytest.mark.slow
 def test_a_paper_that_somebody_shows_can_be_checked(town: Town) -> None:
     said = town.ask(COUNT).json()
     for kind in ("receipt", "card"):
@@ -34,6 +36,7 @@ def test_a_paper_that_somebody_shows_can_be_checked(town: Town) -> None:
     assert town.post("/api/papers/verify", {"text": said["card"]}, "").status_code == 401
 
 
+@pytest.mark.slow
 def test_shares_of_a_budget_add_up(tmp_path: Path) -> None:
     with open_town(tmp_path / "town", epsilon="2") as town:
         for token, epsilon in ((town.ann, "1"), (town.bob, "0.5")):

@@ -11,6 +11,8 @@ from discreet.curator.service import readiness
 from tests.helpers.curator.town import COUNT, Town
 from tests.helpers.ledger_places import Place
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _always_fresh(monkeypatch: pytest.MonkeyPatch) -> None:

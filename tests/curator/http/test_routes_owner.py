@@ -11,6 +11,8 @@ import pytest
 
 from tests.helpers.curator.town import COUNT, Town
 
+pytestmark = pytest.mark.slow
+
 
 def test_registering_the_same_data_again_takes_a_decision(new_town: Town) -> None:
     town = new_town

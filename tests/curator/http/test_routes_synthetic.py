@@ -13,6 +13,8 @@ from tests.helpers.curator.land import CITIES, holds_canary
 from tests.helpers.curator.town import Town, broken, charges
 from tests.helpers.processes import until
 
+pytestmark = pytest.mark.slow
+
 PATH = "/api/datasets/town/synthetic"
 BODY = {"table": "people", "epsilon": "1", "rows": 30, "columns": ["city"], "quick": True}
 

@@ -35,6 +35,8 @@ from tests.helpers.curator.servers import Server, Village
 from tests.helpers.curator.town import Town, on_a_socket
 from tests.helpers.extent import AUDIT, extent
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = 64
 
 

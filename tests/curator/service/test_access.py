@@ -37,6 +37,7 @@ def send(town: Town, method: str, path: str, headers: dict[str, str]) -> int:
     return int(town.http.request(method, address(path), headers=headers, **body).status_code)
 
 
+@pytest.mark.slow
 def test_every_route_stands_in_the_table(town: Town) -> None:
     found = {(method, route.path) for route in town.http.app.routes for method in route.methods}  # type: ignore[attr-defined]
     assert found == set(TABLE)
@@ -47,6 +48,7 @@ def test_what_only_analysts_may_do_is_a_preview_or_is_paid() -> None:
     assert {route for route in own if not route[1].endswith("/preview")} == PAID
 
 
+@pytest.mark.slow
 def test_what_is_not_in_the_table_is_refused_to_everybody(new_town: Town) -> None:
     new_town.http.app.add_api_route("/api/forgotten", lambda: {"leak": True})  # type: ignore[attr-defined]
     for token in (None, new_town.owner, new_town.ann):
@@ -59,6 +61,7 @@ def watching(town: Town) -> str:
     return town.curator.access.issue("monitor", Role.MONITOR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_each_role_gets_what_the_table_allows(town: Town, watching: str, method: str, path: str) -> None:
     roles = TABLE[method, path]
@@ -86,6 +89,7 @@ def dead(town: Town) -> list[str]:
     return [*expired, *revoked, left]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if TABLE[route] is not ANYBODY])
 def test_without_a_good_token_nothing_opens(town: Town, dead: list[str], method: str, path: str) -> None:
     good = town.owner
@@ -121,12 +125,14 @@ def test_a_token_in_the_address_is_no_token(town: Town) -> None:
     assert town.get(f"/api/me?token={town.owner}&access_token={town.owner}").status_code == 401
 
 
+@pytest.mark.slow
 def test_a_token_expires(new_town: Town) -> None:
     assert new_town.get("/api/me", new_town.ann).status_code == 200
     new_town.clock.now += timedelta(days=DAYS, seconds=1)
     assert new_town.get("/api/me", new_town.ann).status_code == 401
 
 
+@pytest.mark.slow
 def test_a_revoked_token_is_worthless_and_the_others_stay(new_town: Town) -> None:
     second = new_town.post("/api/analysts/ann/tokens", {}, new_town.owner).json()["token"]
     identity = new_town.ann.split("_")[1]
@@ -136,6 +142,7 @@ def test_a_revoked_token_is_worthless_and_the_others_stay(new_town: Town) -> Non
     assert new_town.get("/api/me", second).json()["name"] == "ann"
 
 
+@pytest.mark.slow
 def test_a_revoked_analyst_has_no_good_token(new_town: Town) -> None:
     assert new_town.post("/api/analysts/bob/revoke", {"reason": "left"}, new_town.owner).status_code == 200
     assert new_town.get("/api/me", new_town.bob).status_code == 401
@@ -143,6 +150,7 @@ def test_a_revoked_analyst_has_no_good_token(new_town: Town) -> None:
     assert new_town.get("/api/me", new_town.ann).status_code == 200
 
 
+@pytest.mark.slow
 def test_tokens_are_kept_as_hashes_only(new_town: Town) -> None:
     secrets = [token.split("_", 2)[2] for token in (new_town.owner, new_town.ann, new_town.bob)]
     for path in new_town.folder.rglob("*"):
@@ -151,6 +159,7 @@ def test_tokens_are_kept_as_hashes_only(new_town: Town) -> None:
             assert not [secret for secret in secrets if secret.encode() in content], path
 
 
+@pytest.mark.slow
 def test_a_token_is_for_somebody_who_is_known(new_town: Town) -> None:
     with pytest.raises(BadParameter):
         new_town.curator.access.issue("nobody", Role.ANALYST)
@@ -166,6 +175,7 @@ def test_deny_by_default() -> None:
             check_allowed(method, path, None)
 
 
+@pytest.mark.slow
 def test_answers_of_others_are_invisible(town: Town) -> None:
     mine = town.ask("SELECT COUNT(*) AS n FROM people WHERE secret = 'Bob'").json()["number"]
     for what in ("", "/receipt", "/card"):
@@ -181,6 +191,7 @@ def test_answers_of_others_are_invisible(town: Town) -> None:
         assert "'Bob'" not in town.get(path, town.bob).text
 
 
+@pytest.mark.slow
 def test_a_data_set_without_permission_is_not_there(town: Town) -> None:
     assert [one["name"] for one in town.get("/api/datasets", town.ann).json()] == ["town"]
     assert {one["name"] for one in town.get("/api/datasets", town.owner).json()} == {"town", "other"}
@@ -201,6 +212,7 @@ def test_a_data_set_without_permission_is_not_there(town: Town) -> None:
         assert len({reply.text for reply in replies}) == 1
 
 
+@pytest.mark.slow
 def test_a_request_is_decided_by_what_was_in_the_ledger_when_it_came(new_town: Town) -> None:
     """Fails where a busy server answers from what it read before: new tokens were refused, revoked ones good."""
     second = open_curator(new_town.config, clock=new_town.clock)

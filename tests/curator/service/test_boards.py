@@ -18,6 +18,7 @@ ASKED = BoardQuestion(
 )
 
 
+@pytest.mark.slow
 def test_a_dashboard_is_known_from_its_charge(town: Town) -> None:
     curator, ann = town.curator, town.curator.access.who(f"Bearer {town.ann}")
     before = charges(town)

@@ -74,6 +74,7 @@ def counts(path: Path) -> list[Any]:
 EXPECTED = [["a", 50], ["b", 50]]
 
 
+@pytest.mark.slow
 def test_a_folder_of_files_is_one_table(tmp_path: Path) -> None:
     parts = tmp_path / "data" / "visits"
     parts.mkdir(parents=True)
@@ -84,6 +85,7 @@ def test_a_folder_of_files_is_one_table(tmp_path: Path) -> None:
     assert counts(configured(tmp_path, "visits")) == EXPECTED
 
 
+@pytest.mark.slow
 def test_what_init_writes_for_a_folder_is_what_serve_takes(tmp_path: Path) -> None:
     """Fails where a folder is proposed and then refused."""
     parts = tmp_path / "visits"
@@ -94,6 +96,7 @@ def test_what_init_writes_for_a_folder_is_what_serve_takes(tmp_path: Path) -> No
     open_curator(read_config(out), create=True).close()
 
 
+@pytest.mark.slow
 def test_a_folder_of_mixed_schemas_is_refused_at_the_start(tmp_path: Path) -> None:
     parts = tmp_path / "data" / "visits"
     parts.mkdir(parents=True)
@@ -107,6 +110,7 @@ def test_a_folder_of_mixed_schemas_is_refused_at_the_start(tmp_path: Path) -> No
         open_curator(read_config(configured(tmp_path, "visits")), create=True)
 
 
+@pytest.mark.slow
 def test_a_table_of_a_duckdb_file(tmp_path: Path) -> None:
     path = configured(tmp_path, "clinic.duckdb::visits")
     with duckdb.connect(str(tmp_path / "data" / "clinic.duckdb")) as made:
@@ -142,6 +146,7 @@ def clinic(durable_postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Itera
     durable_postgres.drop(dsn)
 
 
+@pytest.mark.slow
 def test_a_table_in_postgresql(clinic: str, tmp_path: Path) -> None:
     path = configured(tmp_path, f"{clinic}::visits")
     assert counts(path) == EXPECTED
@@ -149,6 +154,7 @@ def test_a_table_in_postgresql(clinic: str, tmp_path: Path) -> None:
     assert b"a secret" not in kept
 
 
+@pytest.mark.slow
 def test_a_role_that_may_write_is_refused_at_the_start(clinic: str, tmp_path: Path, durable_postgres: Postgres) -> None:
     dbname = clinic.split("@/")[1].split("?", maxsplit=1)[0]
     with psycopg.connect(durable_postgres.address(dbname), autocommit=True) as owner:
@@ -157,6 +163,7 @@ def test_a_role_that_may_write_is_refused_at_the_start(clinic: str, tmp_path: Pa
         open_curator(read_config(configured(tmp_path, f"{clinic}::visits")), create=True)
 
 
+@pytest.mark.slow
 def test_a_table_that_vanishes_and_a_server_that_stops_are_refused_before_the_payment(
     clinic: str, tmp_path: Path, durable_postgres: Postgres
 ) -> None:
@@ -182,6 +189,7 @@ def test_a_table_that_vanishes_and_a_server_that_stops_are_refused_before_the_pa
         curator.close()
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_is_given_up_at_the_deadline(
     clinic: str, tmp_path: Path, durable_postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,6 +285,7 @@ def test_a_service_that_is_killed_before_its_answer_is_stored_stays_charged(clin
         curator.close()
 
 
+@pytest.mark.slow
 def test_a_wrong_password_is_refused_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "wrong")
     path = configured(tmp_path, "postgresql://reader@127.0.0.1:9/clinic::visits")
@@ -310,6 +319,7 @@ def test_stores_that_duckdb_does_not_read_are_refused_with_the_command_that_copi
         open_source(source)
 
 
+@pytest.mark.slow
 def test_without_the_extension_a_table_on_an_object_store_stops_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

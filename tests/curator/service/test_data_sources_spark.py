@@ -103,6 +103,7 @@ def test_a_curator_of_a_spark_table(
         curator.close()
 
 
+@pytest.mark.slow
 def test_spark_that_is_away_is_unreachable() -> None:
     engine = Isolated(Limits(), remote=RemoteEngine("spark", f"sc://127.0.0.1:{free_port()}"))
     try:

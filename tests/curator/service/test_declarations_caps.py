@@ -53,6 +53,7 @@ def test_bounds_that_are_to_be_chosen_reach_the_client(tmp_path: Path) -> None:
     assert public_schema.read({"t": public_schema.write(schema)})["t"].table.columns["x"].auto
 
 
+@pytest.mark.slow
 def test_what_nobody_declared_is_chosen_in_the_one_charge_and_registered_once(tmp_path: Path) -> None:
     path = write_town(tmp_path / "town")
     text = path.read_text().replace("max_rows = 5\n", "")

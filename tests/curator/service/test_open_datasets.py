@@ -47,6 +47,7 @@ def test_a_preview_is_made_again_when_the_ledger_has_moved(new_town: Town) -> No
     assert second[0]["columns"] == first[0]["columns"]
 
 
+@pytest.mark.slow
 def test_a_data_set_is_opened_once_and_anew_when_it_is_described_anew(town: Town) -> None:
     known, people = town.curator.ledger.datasets["town"], town.curator.population("town")
     opened = town.curator.open_datasets
@@ -69,6 +70,7 @@ def test_why_a_data_set_cannot_be_opened_is_for_the_owner_alone(town: Town, capl
     assert "gone.csv" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_plan_is_kept_only_once_its_size_was_checked(new_town: Town) -> None:
     plans = new_town.curator.open(new_town.curator.ledger.datasets["town"]).plans
     assert new_town.preview(COUNT, epsilon="1").status_code == 200
@@ -79,6 +81,7 @@ def test_a_plan_is_kept_only_once_its_size_was_checked(new_town: Town) -> None:
     assert plans.get(("ann", other)) is None
 
 
+@pytest.mark.slow
 def test_a_prepared_data_set_is_answered_from_a_copy_that_follows_its_files(tmp_path: Path) -> None:
     path = write_town(tmp_path / "town")
     path.write_text(path.read_text().replace("[datasets.town]", "[datasets.town]\nprepared = true"))

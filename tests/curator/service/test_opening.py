@@ -18,6 +18,7 @@ from tests.helpers.curator.land import TOML, write_town
 from tests.helpers.curator.town import Town
 
 
+@pytest.mark.slow
 def test_a_budget_in_the_file_never_changes_the_one_in_the_ledger(tmp_path: Path) -> None:
     path = write_town(tmp_path / "town", epsilon="2")
     open_curator(read_config(path), create=True).close()
@@ -27,6 +28,7 @@ def test_a_budget_in_the_file_never_changes_the_one_in_the_ledger(tmp_path: Path
     assert found.value.name == "datasets.town.budget"
 
 
+@pytest.mark.slow
 def test_a_budget_that_the_owner_changed_in_the_ledger_counts_and_the_old_one_may_stay_in_the_file(
     tmp_path: Path,
 ) -> None:
@@ -39,6 +41,7 @@ def test_a_budget_that_the_owner_changed_in_the_ledger_counts_and_the_old_one_ma
     again.close()
 
 
+@pytest.mark.slow
 def test_a_new_description_is_taken_into_the_ledger_and_the_old_one_stays_recorded(tmp_path: Path) -> None:
     path = write_town(tmp_path / "town")
     open_curator(read_config(path), create=True).close()

@@ -28,6 +28,8 @@ from discreet.session.price import Price
 from tests.helpers.curator.land import write_town
 from tests.helpers.curator.shop import Shop
 
+pytestmark = pytest.mark.slow
+
 ANN, BOB = (Caller(name, Role.ANALYST, "t", datetime(2099, 1, 1, tzinfo=UTC)) for name in ("ann", "bob"))
 
 

@@ -19,6 +19,7 @@ def bounds(town: Town, token: str | None = None, **body: Any) -> Any:
     return town.post("/api/datasets/town/bounds", {"table": "people", **body}, token or town.ann)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["amount", "price", "orders.size", "lines.pieces", "lines.order_id"])
 def test_the_same_bounds_as_here(shop: Shop, column: str) -> None:
     """For a price at which every value stands out from the noise."""
@@ -27,6 +28,7 @@ def test_the_same_bounds_as_here(shop: Shop, column: str) -> None:
     assert remote.declared == here.declared
 
 
+@pytest.mark.slow
 def test_it_is_charged_once_and_stored(shop: Shop) -> None:
     before = shop.remote.answers()
     first = shop.remote.suggest_bounds("price", epsilon="1000", key="bounds")
@@ -49,6 +51,7 @@ def test_it_is_charged_once_and_stored(shop: Shop) -> None:
     assert len(shop.remote.answers()) == len(before) + 1
 
 
+@pytest.mark.slow
 def test_nothing_stands_out_for_a_small_price(shop: Shop) -> None:
     """The counts are paid and stored; that no bounds follow from them is found at the client."""
     before = len(shop.remote.answers())
@@ -62,6 +65,7 @@ def test_nothing_stands_out_for_a_small_price(shop: Shop) -> None:
     assert len(shop.remote.answers()) == before + 1
 
 
+@pytest.mark.slow
 def test_caps_are_suggested(shop: Shop) -> None:
     here, remote = (session.suggest_max_rows("orders", epsilon=1000) for session in (shop.here, shop.remote))
     assert here == remote == 3
@@ -99,6 +103,7 @@ def test_the_same_refusal_without_a_word_over_the_network(shop: Shop, asking: Ca
     assert str(remote.value) == str(here.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -133,6 +138,7 @@ def test_a_failure_after_the_payment_is_the_constant_one(town: Town, monkeypatch
     assert charges(town) == before + 1
 
 
+@pytest.mark.slow
 def test_an_estimate_is_of_its_own_analyst(town: Town) -> None:
     number = bounds(town, column="pay", epsilon="1").json()["number"]
     assert town.get(f"/api/answers/{number}", town.ann).status_code == 200

@@ -30,6 +30,7 @@ def look(town: Town, *sqls: str, **more: Any) -> Any:
     return town.post("/api/datasets/town/workload/preview", {"sqls": list(sqls), "epsilon": "1", **more}, town.ann)
 
 
+@pytest.mark.slow
 def test_one_charge_one_answer_with_all_tables(town: Town) -> None:
     before = charges(town)
     said = ask(town, COUNT, f"  {DAYS}\n", confidence="0.9").json()
@@ -55,6 +56,7 @@ def test_one_charge_one_answer_with_all_tables(town: Town) -> None:
     assert (listed["query"], listed["parameters"]) == (said["query"], said["parameters"])
 
 
+@pytest.mark.slow
 def test_a_preview_is_free_and_tells_what_the_release_costs(town: Town) -> None:
     before = town.curator.ledger.head
     found = look(town, COUNT, PAY, rows=40).json()["questions"]
@@ -68,6 +70,7 @@ def test_a_preview_is_free_and_tells_what_the_release_costs(town: Town) -> None:
     assert errors[0] == pytest.approx(found[0]["columns"][0]["error"], abs=0.51)
 
 
+@pytest.mark.slow
 def test_a_key_is_bound_to_all_texts(town: Town) -> None:
     first = ask(town, COUNT, PAY, key="both")
     before = charges(town)
@@ -156,6 +159,7 @@ def test_too_many_texts_are_refused_in_the_words_of_the_limits(town: Town) -> No
         assert "51 questions at once, and at most 16" in refused.json()["error"]["message"]
 
 
+@pytest.mark.slow
 def test_rows_of_all_answers_count(new_town: Town) -> None:
     """Each fits, both together do not."""
     groups = "SELECT day, city, COUNT(*) AS n FROM trips GROUP BY day, city"  # 365 days, 3 cities
@@ -189,6 +193,7 @@ def texts(session: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 def test_it_is_like_a_workload_here(shop: Shop) -> None:
     here, remote = shop.here.workload(texts(shop.here)), shop.remote.workload(texts(shop.remote))
     a, b = here.preview(epsilon="2"), remote.preview(epsilon="2", rows=None)
@@ -216,6 +221,7 @@ def test_it_is_like_a_workload_here(shop: Shop) -> None:
     assert [one.rows for one in shop.remote.answers_to(single.number)] == [single.rows]
 
 
+@pytest.mark.slow
 def test_a_key_of_a_workload(shop: Shop) -> None:
     both = shop.remote.workload(texts(shop.remote))
     first, again = (both.release(epsilon="1", key="w")[0].reply for _ in range(2))
@@ -224,6 +230,7 @@ def test_a_key_of_a_workload(shop: Shop) -> None:
         shop.remote.workload(texts(shop.remote)[:2]).release(epsilon="1", key="w")
 
 
+@pytest.mark.slow
 def test_refusals_of_a_workload(shop: Shop) -> None:
     with pytest.raises(BadParameter, match="queries"):
         shop.remote.workload([])

@@ -42,6 +42,7 @@ def test_what_is_wrong_is_named_by_its_kind(tmp_path: Path) -> None:
     assert Readiness(ledger(lambda: None), (tmp_path / "gone",)).check().disk is not None
 
 
+@pytest.mark.slow
 def test_a_store_that_hangs_is_not_ready_and_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, "_PATIENCE", 0.05)
     go_on, looked = threading.Event(), []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from tests.helpers.curator.town import Ticking
 TIMES = (st.floats(0, 1e6), st.floats(0, 50), st.floats(0.01, 10))
 
 
+@pytest.mark.slow
 @given(*TIMES, st.booleans())
 def test_a_reply_leaves_on_a_line_of_the_grid(began: float, took: float, quantum: float, even: bool) -> None:
     wait = Grid(quantum, even).wait(began, began + took)
@@ -24,6 +26,7 @@ def test_a_reply_leaves_on_a_line_of_the_grid(began: float, took: float, quantum
     assert -1e-9 <= wait <= (quantum if even else max(quantum, 3 * took)) + 1e-6
 
 
+@pytest.mark.slow
 @given(*TIMES, st.booleans())
 def test_an_answer_is_stored_half_a_quantum_before_a_line(
     began: float, took: float, quantum: float, even: bool

@@ -47,6 +47,7 @@ def test_a_standing_is_exact_and_in_shares() -> None:
     assert sent["remaining_epsilon"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_of_an_answer_that_agrees_only_what_differs_is_sent() -> None:
     table = dp.table({"u": list(range(9)), "k": ["a", "b", "c"] * 3}, unit="u", columns={"k": dp.keys(["a", "b", "c"])})
     session = dp.Session(t=table, budget=dp.Pure(1))

@@ -17,6 +17,7 @@ from discreet.session.price import Price
 from tests.helpers.curator.town import COUNT, Town, broken, charges
 
 
+@pytest.mark.slow
 def test_a_key_that_comes_many_times_at_once_is_charged_once(town: Town) -> None:
     caller = town.curator.access.who(f"Bearer {town.ann}")
     before = charges(town)
@@ -34,6 +35,7 @@ def test_a_key_that_comes_many_times_at_once_is_charged_once(town: Town) -> None
     assert ask(0) in answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "error", [EngineFailed(), ValueError("canary7f3a"), MemoryError("canary7f3a"), KeyError("canary7f3a")]
 )
@@ -53,6 +55,7 @@ def test_after_the_payment_every_failure_is_the_same_and_is_charged(
     assert "canary" not in caplog.text
 
 
+@pytest.mark.slow
 def test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged(
     new_town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,6 +88,7 @@ def test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged(
     assert new_town.get("/api/audit", new_town.owner).json()["unanswered"] == [number]
 
 
+@pytest.mark.slow
 def test_the_order_is_plan_pay_run_noise_store(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     opened = new_town.curator.open(new_town.curator.ledger.datasets["town"])

@@ -30,6 +30,8 @@ from discreet.session.price import Price
 from tests.helpers.curator.land import CITIES, write_town
 from tests.helpers.curator.town import Clock
 
+pytestmark = pytest.mark.slow
+
 CHOSEN_CAPS = True
 ANN, BOB, EVE = (Caller(name, Role.ANALYST, "t", datetime(2099, 1, 1, tzinfo=UTC)) for name in ("ann", "bob", "eve"))
 ALL = SqlQuestion(

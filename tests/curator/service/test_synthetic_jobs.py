@@ -23,6 +23,7 @@ def test_all_that_decides_the_rows_is_in_the_ledger() -> None:
     }
 
 
+@pytest.mark.slow
 def test_refusals_cost_nothing(new_town: Town) -> None:
     jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
     for bad in (
@@ -39,6 +40,7 @@ def test_refusals_cost_nothing(new_town: Town) -> None:
     assert charges(new_town) == 0
 
 
+@pytest.mark.slow
 def test_only_so_many_at_a_time(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
     for _ in range(2):

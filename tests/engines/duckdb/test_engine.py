@@ -66,6 +66,7 @@ def numbers(exact: Exact) -> dict[Any, tuple[int, ...]]:
 WHOLE = f("read_integer", Column("x"), -TOP, TOP)
 
 
+@pytest.mark.slow
 def test_sums_are_exact_beyond_doubles_and_beyond_64_bits() -> None:
     small = ask({"u": [1, 2], "x": [(1 << 53) + 1, 0]}, value=WHOLE)
     assert small.numbers[1].dtype == np.int64
@@ -86,6 +87,7 @@ def test_both_kinds_of_numbers_in_one_column() -> None:
     assert found.numbers[0].dtype == object
 
 
+@pytest.mark.slow
 def test_many_groups_come_back_whole() -> None:
     n = 200_000
     table = pa.table({"u": np.arange(n), "k": np.arange(n) * 7})
@@ -111,6 +113,7 @@ def test_two_tables_and_several_works_in_one_run() -> None:
 # --- what a file says of itself is not believed ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_nan_is_null_though_no_statistics_know_of_it(tmp_path: Path) -> None:
     """DuckDB 2.0 concludes x <= 1 from the largest value that a file states, and NaN is not among those."""
     path = tmp_path / "nan.parquet"
@@ -121,6 +124,7 @@ def test_nan_is_null_though_no_statistics_know_of_it(tmp_path: Path) -> None:
     assert numbers(ask(path, relation=Filter(rows, f("is_null", Column("v"))))) == {(): (1,)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dictionary", [False, True])
 def test_text_of_one_value_beside_null_is_read_as_it_is(tmp_path: Path, dictionary: bool) -> None:
     """DuckDB 2.0 takes IS NULL in a scan for true of all rows of such a group."""
@@ -149,6 +153,7 @@ def test_false_statistics_do_not_lift_a_bound(tmp_path: Path) -> None:
 # --- closed ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sql",
     [
@@ -311,6 +316,7 @@ BY_KEY = WorkKey("k", Column("k"), None)
 L2 = Weights(form=Form.L2, cap=3, scale=1 << 20, per_group=1)
 
 
+@pytest.mark.slow
 def test_many_threads_may_ask_one_engine(tmp_path: Path) -> None:
     table = crowd(5_000)
     path = tmp_path / "crowd.parquet"
@@ -329,6 +335,7 @@ def test_many_threads_may_ask_one_engine(tmp_path: Path) -> None:
     assert alone[0] == alone[1] != alone[2]
 
 
+@pytest.mark.slow
 def test_little_memory_changes_nothing_but_the_time(tmp_path: Path) -> None:
     table = crowd(400_000)
     path = tmp_path / "crowd.parquet"
@@ -341,6 +348,7 @@ def test_little_memory_changes_nothing_but_the_time(tmp_path: Path) -> None:
     assert numbers(little) == numbers(plenty)
 
 
+@pytest.mark.slow
 def test_its_own_folder_is_private_and_goes_with_it() -> None:
     engine = duckdb(threads=1)
     folder = Path(engine._settings["temp_directory"].strip("'"))
@@ -361,6 +369,7 @@ def test_distinct_values_by_key() -> None:
     assert numbers(found) == {key: (len(values),) for key, values in right.items()}
 
 
+@pytest.mark.slow
 def test_files_need_neither_arrow_nor_frames(tmp_path: Path) -> None:
     """So that the first answer comes soon."""
     pq.write_table(pa.table({"u": [1, 1], "k": ["a", "b"]}), tmp_path / "x.parquet")

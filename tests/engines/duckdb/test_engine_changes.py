@@ -38,6 +38,7 @@ def refused(session: dp.Session, match: str) -> None:
     assert session.remaining == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["folder", "glob"])
 def test_files_that_come_later_are_read(tmp_path: Path, form: str) -> None:
     """They were never seen."""

@@ -259,6 +259,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 def test_no_statement_looks_at_pairs_of_rows(engine: Recording) -> None:
     assert len(engine.texts) > 100
     assert not pairs(engine, UNUSED_OPTIMIZERS)
@@ -266,11 +267,13 @@ def test_no_statement_looks_at_pairs_of_rows(engine: Recording) -> None:
     assert not [text for text, names in engine.seen.items() if names & PAIRS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disabled", OTHERS.values(), ids=OTHERS)
 def test_whatever_else_is_switched_off(engine: Recording, disabled: str) -> None:
     assert not pairs(engine, disabled)
 
 
+@pytest.mark.slow
 def test_the_settings_of_before_made_a_cross_product(engine: Recording) -> None:
     """The plant: with filters pulled up and not pushed down again, joins beside a listed day are lost."""
     days = [text for text in engine.texts if "2024-01-02" in text and "JOIN" in text]

@@ -60,6 +60,7 @@ def test_without_the_extension_nothing_is_downloaded_and_nothing_is_spent(tmp_pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_table_on_a_store_is_asked_like_any_other(store: ObjectStore) -> None:
     engine = duckdb(threads=1, store=store)
     visits = dp.table(ADDRESS, unit="patient", max_rows=1, columns={"clinic": dp.keys(["North", "South"])})

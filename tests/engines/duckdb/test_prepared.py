@@ -74,6 +74,7 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv", "frame"])
 def test_exact_numbers_are_the_same(source: Path, tmp_path: Path, kind: str) -> None:
     """Caps that cut included: which rows count is chosen by what they hold, not by where they lie."""
@@ -109,6 +110,7 @@ def test_a_copy_is_for_its_owner_alone_and_sorted(source: Path, tmp_path: Path) 
     assert copy.table == "rows"
 
 
+@pytest.mark.slow
 def test_a_copy_is_made_again_when_its_source_changes(source: Path, tmp_path: Path) -> None:
     keep_copy(str(source), str(tmp_path), "c", unit="who")
     path = tmp_path / "c.duckdb"

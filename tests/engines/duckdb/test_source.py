@@ -42,6 +42,7 @@ def test_stored_types() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_database_with_every_type_is_read(tmp_path: Path) -> None:
     path = tmp_path / "types.duckdb"
     with driver.connect(str(path)) as connection:
@@ -92,6 +93,7 @@ def broken_text() -> pa.Table:
     return pa.table({"u": range(len(raw)), "v": pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_no_moment_of_a_frame_makes_a_question_fail(unit: str, zone: str | None) -> None:
@@ -104,6 +106,7 @@ def test_no_moment_of_a_frame_makes_a_question_fail(unit: str, zone: str | None)
             assert len(rows(table)) == 2  # two values of 64 bits are the infinities of DuckDB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
 @pytest.mark.parametrize("unit", ["us", "ns"])
 def test_no_moment_of_a_parquet_file_makes_a_question_fail(tmp_path: Path, unit: str, zone: str | None) -> None:
@@ -112,6 +115,7 @@ def test_no_moment_of_a_parquet_file_makes_a_question_fail(tmp_path: Path, unit:
         assert len(rows(tmp_path / "far.parquet", "v")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", [None, "UTC"])
 def test_moments_that_are_turned_on_the_way_cannot_be_used(tmp_path: Path, zone: str | None) -> None:
     """DuckDB's reader multiplies milliseconds, and fails where the product is too large: whatever the data, refused."""
@@ -172,6 +176,7 @@ def test_text_of_a_frame_that_is_not_utf8_is_null() -> None:
     assert rows(table, "u", unit="v") == [(0,)]  # and whoever it names has no rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["dictionary", "PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
 def test_text_of_a_parquet_file_that_is_not_utf8_is_read(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "broken.parquet"
@@ -202,6 +207,7 @@ def test_of_a_csv_file_only_the_header_is_looked_at(tmp_path: Path) -> None:
         assert stored == dict.fromkeys("und", Stored(StoredKind.TEXT, untyped=True))
 
 
+@pytest.mark.slow
 def test_csv_files_are_read(tmp_path: Path) -> None:
     text = 'u;g;n\n1;"a;b";7\n2;;-8\n;z;9\n3;"";"say ""hi"""\n'
     right = sorted([("1", "a;b", "7"), ("2", None, "-8"), ("3", "", 'say "hi"')], key=repr)
@@ -247,6 +253,7 @@ def test_fields_are_those_of_the_standard(tmp_path: Path) -> None:
     assert 200 < len(right) < len(lines)
 
 
+@pytest.mark.slow
 def test_csv_files_of_one_table_agree(tmp_path: Path) -> None:
     csv(tmp_path / "1.csv", "u,n\n1,5\n2,6\n")
     csv(tmp_path / "2.csv", "u;n\n3;1.5\n4;2.5\n")

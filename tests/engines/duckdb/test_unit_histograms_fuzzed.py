@@ -31,6 +31,8 @@ from discreet.query.profile.questions import table_questions
 from discreet.query.run import Quote, works_of
 from discreet.session.price import Price
 
+pytestmark = pytest.mark.slow
+
 BLOCKS, TABLES = 500, 6
 """3,000 tables in all; ``tests/sampled_tests.txt`` keeps some."""
 

@@ -85,12 +85,14 @@ def float_sums(sql: str, name: str) -> list[str]:
     return [one.sql() for one in tree.find_all(exp.Sum) for kind in one.find_all(exp.DataType) if kind.this in floats]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WAREHOUSES)
 def test_only_functions_that_the_manual_has(name: str) -> None:
     assert len(emitted(name)) > 60
     assert not set().union(*(strange_functions(sql, name) for sql in emitted(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WAREHOUSES)
 def test_no_float_is_summed_and_every_text_is_one_select(name: str) -> None:
     for sql in emitted(name)[::3]:  # its parser is slow
@@ -107,6 +109,7 @@ def test_a_planted_mistake_is_found(name: str) -> None:
     assert not float_sums(f"SELECT sum(x), CAST(y AS {real}) FROM t", name)
 
 
+@pytest.mark.slow
 def test_two_dialects_say_what_another_says() -> None:
     for ours, other in zip(emitted("mariadb"), emitted("mysql"), strict=True):
         assert ours == other.replace("utf8mb4_0900_bin", "utf8mb4_nopad_bin")

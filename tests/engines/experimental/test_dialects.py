@@ -24,6 +24,7 @@ def test_mariadb_reads_back_every_text_as_it_was(mariadb: MariaDB) -> None:
                 assert cursor.fetchone() == (text,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", EXPERIMENTAL, ids=lambda d: d.name)
 @settings(max_examples=60, deadline=None)
 @given(ANY_TEXT)
@@ -42,6 +43,7 @@ def test_a_text_is_one_literal(dialect: Dialect, text: str) -> None:
         assert "\n" not in sql  # its short literals end with the line
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(ANY_TEXT.filter(lambda text: text and "\0" not in text))
 def test_a_name_is_one_name(name: str) -> None:

@@ -59,12 +59,14 @@ def released(asked: dp.Session) -> list[tuple[Any, ...]]:
     return list(zip(*columns, strict=True))
 
 
+@pytest.mark.slow
 def test_over_duckdb(duckdb_file: Callable[[], Any]) -> None:
     rows = [(f"w{x % 3}", min(x % 7, 5)) for x in range(400)]
     counted = [(w, sum(r[0] == w for r in rows), sum(r[1] for r in rows if r[0] == w)) for w in ("w0", "w1")]
     assert released(session(Experimental(ON_DUCKDB, duckdb_file))) == counted
 
 
+@pytest.mark.slow
 def test_over_postgres(fresh_database: str) -> None:
     with psycopg.connect(fresh_database) as connection:
         connection.execute(ROWS.replace("range(400)", "generate_series(0, 399)").encode())
@@ -75,6 +77,7 @@ def test_over_postgres(fresh_database: str) -> None:
     assert {how.kind for how in engine.columns("public.visits").values()} == {StoredKind.INTEGER, StoredKind.TEXT}
 
 
+@pytest.mark.slow
 def test_over_mariadb(mariadb: MariaDB) -> None:
     table = pa.table({
         "patient": pa.array([x % 40 for x in range(400)], pa.int32()),
@@ -87,6 +90,7 @@ def test_over_mariadb(mariadb: MariaDB) -> None:
     assert [row[:2] for row in rows] == [("w0", 134), ("w1", 133)]
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_costs_nothing(duckdb_file: Callable[[], Any]) -> None:
     away = False
 
@@ -103,6 +107,7 @@ def test_a_server_that_is_away_costs_nothing(duckdb_file: Callable[[], Any]) -> 
     assert asked.remaining == EXACTLY
 
 
+@pytest.mark.slow
 def test_what_a_dialect_cannot_do_is_refused_before_the_payment(duckdb_file: Callable[[], Any]) -> None:
     lacking = {name: form for name, form in DUCKDB.templates.items() if name != "length"}
     engine = Experimental(replace(ON_DUCKDB, dialect=replace(DUCKDB, name="lacking", templates=lacking)), duckdb_file)
@@ -112,6 +117,7 @@ def test_what_a_dialect_cannot_do_is_refused_before_the_payment(duckdb_file: Cal
     assert asked.remaining == EXACTLY
 
 
+@pytest.mark.slow
 def test_a_failure_says_nothing(duckdb_file: Callable[[], Any], caplog: pytest.LogCaptureFixture) -> None:
     asked = session(Experimental(ON_DUCKDB, Later(duckdb_file)))
     with caplog.at_level(logging.ERROR), pytest.raises(EngineFailed) as raised:
@@ -146,6 +152,7 @@ class Later:
         pass
 
 
+@pytest.mark.slow
 def test_a_table_that_is_not_there(duckdb_file: Callable[[], Any]) -> None:
     engine = Experimental(ON_DUCKDB, duckdb_file)
     for source in ("main.nothing", "main.nothing'; DROP TABLE visits; --", ("main", 'x"y')):

@@ -21,6 +21,8 @@ from tests.helpers.mariadb import MariaDB
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.slow
+
 
 def on_duckdb(sql: str) -> Sequence[Sequence[Any]]:
     with driver.connect() as connection:

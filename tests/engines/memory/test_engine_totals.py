@@ -139,6 +139,7 @@ def small_units() -> Iterator[list[Row]]:
 OTHERS: list[Row] = [(2, "a", 2), (2, "c", -1), (3, "b", None)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", WORKS, ids=range(len(WORKS)))
 def test_the_oracle_follows_the_definition(work: TotalsWork | UnitClasses) -> None:
     for rows in list(small_units())[::3]:
@@ -179,11 +180,13 @@ def refuted(lab: Lab, work: TotalsWork | UnitClasses, units: list[list[Row]]) ->
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", WORKS, ids=range(len(WORKS)))
 def test_no_unit_moves_a_vector_farther_than_claimed(work: TotalsWork | UnitClasses) -> None:
     assert not refuted(ORACLE, work, list(small_units())[::2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     ["clipped weights rounded up", "no clipping", "lengths after numbers were cut", "lengths by group",

@@ -113,6 +113,7 @@ EXAMPLES: list[tuple[str, tuple[Any, ...], Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("meaning", [evaluate, other.evaluate], ids=["oracle", "typing"])
 @pytest.mark.parametrize(("function", "arguments", "right"), EXAMPLES)
 def test_by_hand(meaning: Any, function: str, arguments: tuple[Any, ...], right: Any) -> None:
@@ -125,6 +126,7 @@ def test_every_primitive_has_an_example() -> None:
     assert {function for function, _, _ in EXAMPLES} == PRIMITIVES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("primitive", sorted(PRIMITIVES))
 def test_both_readings_agree_on_odd_values(primitive: str) -> None:
     for row in memory_source.rows(wide()):
@@ -140,6 +142,7 @@ def expressions(draw: st.DrawFn) -> Expression:
     return kinds[draw(st.integers(0, 3))](draw, 3)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(expression=expressions(), table=random_works.tables(most=4))
 def test_both_readings_agree_on_random_expressions(expression: Expression, table: pa.Table) -> None:

@@ -95,6 +95,7 @@ def encrypted(authority: Signed) -> Iterator[Encrypted]:
         yield server
 
 
+@pytest.mark.slow
 def test_the_server_must_be_who_it_says(encrypted: Encrypted, authority: Signed, tmp_path: Path) -> None:
     ours, theirs = pem(tmp_path / "ours.pem", authority[0]), pem(tmp_path / "theirs.pem", certificate("stranger")[0])
     postgres(encrypted.over_tcp("localhost", ours), sslmode="verify-full").ready()

@@ -55,6 +55,7 @@ def test_only_databases_in_utf8(postgres_dsn: str) -> None:
 # --- the same numbers, whatever the database is like -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_settings_of_a_role_change_nothing(shop: str) -> None:
     source = postgres_tables.load(shop, ROWS)
     execute(
@@ -82,6 +83,7 @@ def test_settings_of_a_role_change_nothing(shop: str) -> None:
     assert asked(postgres(as_role(shop, "reader"), work_mem="64kB"), source, works) == ORACLE.run(works, {"t": ROWS})
 
 
+@pytest.mark.slow
 def test_a_layout_changes_nothing(fresh_database: str) -> None:
     source = postgres_tables.load(fresh_database, ROWS, name="plain")
     columns = ", ".join(f'"{c.name}" {postgres_tables.sql_type(c.type)}' for c in ROWS.schema)
@@ -104,6 +106,7 @@ def test_a_layout_changes_nothing(fresh_database: str) -> None:
         assert asked(postgres(fresh_database), layout, works) == right, layout
 
 
+@pytest.mark.slow
 def test_a_type_that_changes_later_loses_no_bound(fresh_database: str) -> None:
     execute(fresh_database, "CREATE TABLE t (id integer, x smallint)", "INSERT INTO t VALUES (1, 5)")
     engine = postgres(fresh_database)
@@ -127,6 +130,7 @@ class Meanwhile(list[Work]):
             execute(self.dsn, self.statement)
 
 
+@pytest.mark.slow
 def test_all_works_see_one_state(fresh_database: str) -> None:
     execute(fresh_database, "CREATE TABLE t AS SELECT 1::bigint AS id")
     works = Meanwhile([count_rows()] * 3)
@@ -218,6 +222,7 @@ def test_settings_that_the_server_refuses(postgres_dsn: str) -> None:
     postgres(postgres_dsn, work_mem=None, statement_timeout=None, parallel_workers=0).ready()
 
 
+@pytest.mark.slow
 def test_failures_say_the_same_and_hold_nothing(fresh_database: str, caplog: pytest.LogCaptureFixture) -> None:
     execute(
         fresh_database,
@@ -241,6 +246,7 @@ def test_failures_say_the_same_and_hold_nothing(fresh_database: str, caplog: pyt
 # --- whole sessions ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_session_on_postgresql(fresh_database: str) -> None:
     execute(
         fresh_database,
@@ -257,6 +263,7 @@ def test_a_session_on_postgresql(fresh_database: str) -> None:
     assert str(session.remaining) == str(dp.Pure(50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "question",
     [
@@ -283,6 +290,7 @@ def test_a_query_is_held_against_made_up_neighbours(fresh_database: str, questio
     assert max(made) > 4
 
 
+@pytest.mark.slow
 def test_the_page_works_as_it_is_written(fresh_database: str) -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "postgres.md").read_text()
     (recipe,) = re.findall(r"^```sql\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
@@ -315,6 +323,7 @@ def test_the_extra_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) 
         postgres("")
 
 
+@pytest.mark.slow
 def test_the_lab_can_see_a_difference(fresh_database: str) -> None:
     """The comparison with the oracle fails when the tables differ by one row."""
     lab = Lab(postgres(fresh_database), lambda _name, _table: postgres_tables.load(fresh_database, ROWS.slice(1)))

@@ -97,6 +97,7 @@ def answers(asking: Any) -> None:
     assert abs(number - 100) < 10
 
 
+@pytest.mark.slow
 def test_the_server_is_killed_in_the_middle(clinic: str, durable_postgres: Postgres) -> None:
     asking, again = fails_in_the_middle(clinic, lambda _: durable_postgres.kill())
     del asking.engine.check
@@ -113,6 +114,7 @@ def test_the_server_is_killed_in_the_middle(clinic: str, durable_postgres: Postg
     assert asking.remaining == dp.Pure(40)
 
 
+@pytest.mark.slow
 def test_the_connection_is_cut_in_the_middle(clinic: str) -> None:
     def cut(holder: psycopg.Connection[Any]) -> None:
         holder.execute(WAITING.replace("pid", "pg_terminate_backend(pid)", 1))
@@ -123,6 +125,7 @@ def test_the_connection_is_cut_in_the_middle(clinic: str) -> None:
     assert asking.remaining == dp.Pure(40)
 
 
+@pytest.mark.slow
 def test_the_table_is_gone_in_the_middle(clinic: str) -> None:
     def drop(holder: psycopg.Connection[Any]) -> None:
         holder.execute("DROP TABLE visits")
@@ -149,6 +152,7 @@ def test_a_server_that_is_killed_before_the_payment_costs_nothing(clinic: str, d
     answers(asking)
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_before_the_question_costs_nothing(clinic: str, durable_postgres: Postgres) -> None:
     asking = session(clinic)
     durable_postgres.stop()
@@ -175,6 +179,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_an_interruption_is_charged_and_ends_the_work_on_the_server(clinic: str, tmp_path: Path) -> None:
     program = tied(sys.executable, "-c", INTERRUPTED, clinic)
     asking = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path)

@@ -15,6 +15,7 @@ from discreet.query.plan.schema import Stored, StoredKind, Table, resolve
 from tests.helpers.postgres_engine import as_role, asked, count_rows, execute, values
 
 
+@pytest.mark.slow
 def test_stored_types_come_from_the_catalogue(fresh_database: str) -> None:
     execute(
         fresh_database,
@@ -42,6 +43,7 @@ def test_stored_types_come_from_the_catalogue(fresh_database: str) -> None:
     assert postgres(fresh_database).columns("t") == expected
 
 
+@pytest.mark.slow
 def test_values_that_only_postgresql_has(fresh_database: str) -> None:
     name = psycopg.conninfo.conninfo_to_dict(fresh_database)["dbname"]
     execute(
@@ -70,6 +72,7 @@ def test_values_that_only_postgresql_has(fresh_database: str) -> None:
     assert times == [(*last, datetime.max), (*first, datetime.min), (*first, datetime.min), (*last, near)]
 
 
+@pytest.mark.slow
 def test_decimals_of_every_scale(fresh_database: str) -> None:
     execute(
         fresh_database,
@@ -89,6 +92,7 @@ def test_decimals_of_every_scale(fresh_database: str) -> None:
 ODD = 'x"; DROP TABLE "t'
 
 
+@pytest.mark.slow
 def test_any_name_can_be_used(fresh_database: str) -> None:
     quoted = ODD.replace('"', '""')
     execute(
@@ -103,12 +107,14 @@ def test_any_name_can_be_used(fresh_database: str) -> None:
     assert list(postgres(fresh_database, schema=ODD).columns(postgres_table("a.b", schema=ODD)))[1] == ODD
 
 
+@pytest.mark.slow
 def test_a_table_without_a_schema_is_looked_for_in_one(fresh_database: str) -> None:
     execute(fresh_database, "CREATE SCHEMA clinic", "CREATE TABLE clinic.visits (who bigint)")
     assert list(postgres(fresh_database, schema="clinic").columns("visits")) == ["who"]
     assert list(postgres(fresh_database).columns("clinic.visits")) == ["who"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [
@@ -132,6 +138,7 @@ def test_what_is_no_table_is_refused(fresh_database: str, source: object) -> Non
         postgres(fresh_database).columns(source)
 
 
+@pytest.mark.slow
 def test_a_role_sees_the_columns_that_it_may_read(shop: str) -> None:
     execute(
         shop,
@@ -150,6 +157,7 @@ def test_a_role_sees_the_columns_that_it_may_read(shop: str) -> None:
     assert values(reader, "t", x=("read_integer", 0, 9), f=("read_real", -60, -(1 << 61), 1 << 61)) == [(5, 1 << 59)]
 
 
+@pytest.mark.slow
 def test_row_level_security_is_refused(shop: str) -> None:
     execute(
         shop,

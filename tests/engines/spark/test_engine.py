@@ -61,6 +61,7 @@ def odd(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.unset(name) if old is None else spark.conf.set(name, old)
 
 
+@pytest.mark.slow
 def test_settings_do_not_matter_and_come_back(odd: SparkSession) -> None:
     views = {table.name for table in odd.catalog.listTables()}
     odd_text = "a\\'b"
@@ -71,6 +72,7 @@ def test_settings_do_not_matter_and_come_back(odd: SparkSession) -> None:
     assert {table.name for table in odd.catalog.listTables()} == views
 
 
+@pytest.mark.slow
 def test_moments_without_a_zone_are_not_moved(odd: SparkSession) -> None:
     moments = pa.array([f"2024-01-01T0{i % 3}:30:00" for i in range(60)]).cast(pa.timestamp("us"))
     zoned = moments.cast(pa.timestamp("us", "UTC"))
@@ -82,6 +84,7 @@ def test_moments_without_a_zone_are_not_moved(odd: SparkSession) -> None:
         assert asked.release(epsilon=SURE)["n"] == [20], column
 
 
+@pytest.mark.slow
 def test_settings_come_back_after_a_failure(odd: SparkSession) -> None:
     broken = odd.range(10).selectExpr("id AS user", "CAST(raise_error('a secret') AS STRING) AS place")
     columns = {"place": dp.keys(["a"])}
@@ -92,6 +95,7 @@ def test_settings_come_back_after_a_failure(odd: SparkSession) -> None:
     assert s.remaining == dp.Pure(1), "charged, once"
 
 
+@pytest.mark.slow
 def test_a_text_is_a_text(spark: SparkSession) -> None:
     # Spark would put settings and variables of the machine into the text of a query
     texts = ["${env:HOME}", "${spark.app.name}", "${system:user.name}", "a${x}b"]
@@ -103,6 +107,7 @@ def test_a_text_is_a_text(spark: SparkSession) -> None:
     assert set(s.sql("SELECT place, COUNT(*) AS n FROM t GROUP BY place").release(epsilon=SURE // 2)["n"]) == {1}
 
 
+@pytest.mark.slow
 def test_no_warning_reaches_the_user(spark: SparkSession) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -120,6 +125,7 @@ def test_who_does_not_answer_in_time_is_unreachable_and_nothing_is_spent(spark: 
     assert s.remaining == dp.Pure(1)
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_the_jobs_and_stays_charged(spark: SparkSession) -> None:
     endless = spark.range(0, 1 << 50, 1, 2).selectExpr("id AS user", "CAST(rand() AS STRING) AS place")
     table = dp.table(endless, unit="user", columns={"place": dp.keys(["a"])})
@@ -188,6 +194,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 def test_a_worker_is_lost_then_the_driver(spark_cluster: Cluster, tmp_path: Path) -> None:
     driver = spark_cluster.driver(PROGRAM, str(tmp_path))
     until(lambda: len(list(tmp_path.glob("worker-started-*"))) >= 2, process=driver.process, log=driver.log)

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.helpers.extent import extent
 from tests.helpers.spark import ROOT, connect_address, environment
 
@@ -78,6 +80,7 @@ print("AGREED", len(works))
 """
 
 
+@pytest.mark.slow
 def test_spark_connect_gives_the_numbers_of_the_oracle(spark: SparkSession, tmp_path: Path) -> None:
     """The owner's days were moved, and one cast that failed made a paid question fail: tried without such a row too."""
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))

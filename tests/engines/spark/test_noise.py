@@ -89,6 +89,7 @@ def shared(batches: dict[tuple[int, int], list[int]]) -> int:
     return sum(one == other for one, other in combinations(batches.values(), 2))
 
 
+@pytest.mark.slow
 def test_no_two_batches_share_randomness(spark: SparkSession) -> None:
     rule = Threshold(Laplace(scale=Fraction(1000), moves=1), -(1 << 40))
     for _ in range(2):  # the workers of the second round are those of the first
@@ -97,6 +98,7 @@ def test_no_two_batches_share_randomness(spark: SparkSession) -> None:
         assert not shared(found)
 
 
+@pytest.mark.slow
 def test_a_fixed_seed_would_be_seen(spark: SparkSession) -> None:
     @dataclass(frozen=True)
     class Seeded:
@@ -112,6 +114,7 @@ def test_a_fixed_seed_would_be_seen(spark: SparkSession) -> None:
     assert shared(drawn_on(spark, Seeded(7), 1600, 8, 50)) == 32 * 31 // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planted", [False, True])
 def test_the_law_of_the_noise_on_executors(spark: SparkSession, planted: bool) -> None:
     """False alarms: 1e-9."""
@@ -154,6 +157,7 @@ def asked(engine: Any, rows: Any, question: str = QUESTION) -> Any:
     return s.sql(question).release(epsilon=SURE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "legacy"), [*((kind, False) for kind in KINDS), ("day", True)])
 def test_spark_executors_name_the_same_groups(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, legacy: bool
@@ -187,6 +191,7 @@ def test_spark_executors_name_the_same_groups(
     assert sum(came) >= len(found), "and theirs do"
 
 
+@pytest.mark.slow
 def test_spark_executors_and_no_groups_at_all(spark: SparkSession, tmp_path: Path) -> None:
     engine = dp.engines.spark(spark, staging=str(tmp_path), noise_on_executors=True)
     nobody = "SELECT key, COUNT(*) AS n FROM t WHERE amount > 100 GROUP BY key"
@@ -196,6 +201,7 @@ def test_spark_executors_and_no_groups_at_all(spark: SparkSession, tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_sums_beyond_64_bits_stay_exact_on_spark_executors(spark: SparkSession) -> None:
     big = 1 << 60
     rows = pa.table({"user": list(range(90)), "key": ["a"] * 50 + ["b"] * 40, "x": [big - 1 - i for i in range(90)]})
@@ -214,6 +220,7 @@ def test_sums_beyond_64_bits_stay_exact_on_spark_executors(spark: SparkSession) 
 # --- whether executors can --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_session_on_this_machine_draws_here_unless_set(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging, "with_noise", None)
     monkeypatch.setattr(spark_noise, "_question", None)  # nobody is even asked
@@ -221,6 +228,7 @@ def test_a_session_on_this_machine_draws_here_unless_set(spark: SparkSession, mo
         assert len(asked(dp.engines.spark(spark, noise_on_executors=wanted), rows_of(KINDS["text"]))) == 5
 
 
+@pytest.mark.slow
 def test_another_discreet_on_spark_is_refused_before_the_payment(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,11 +258,13 @@ def test_settings_under_which_spark_executors_must_not_draw(
     assert not able(spark, lambda job: pytest.fail("decided by the settings alone"))
 
 
+@pytest.mark.slow
 def test_the_same_discreet_on_spark_is_found(spark: SparkSession) -> None:
     assert able(spark, lambda job: job())
     assert len(fingerprint()) == 64
 
 
+@pytest.mark.slow
 def test_a_failure_of_the_noise_on_spark_is_not_asked_again(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -271,6 +281,7 @@ def test_a_failure_of_the_noise_on_spark_is_not_asked_again(
     assert not list(tmp_path.iterdir()), "nothing stays behind"
 
 
+@pytest.mark.slow
 def test_files_that_cannot_be_removed_cost_spark_no_answer(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -8,6 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.helpers.extent import only_in_audit
 from tests.helpers.processes import until
 from tests.helpers.spark import Cluster
@@ -104,6 +106,7 @@ def answered(scale: int, *draws: list[int]) -> tuple[int, ...]:
     return tuple(sorted(round(n / scale) for some in draws for n in some))
 
 
+@pytest.mark.slow
 def test_a_spark_worker_is_lost_while_noise_is_drawn(spark_cluster: Cluster, tmp_path: Path) -> None:
     """What lost attempts drew is in no answer; each task's draws are there whole, and once.
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.mark.slow
 def test_frames_tables_and_files(spark: SparkSession, frame: Any, tmp_path: Path) -> None:
     frame.createOrReplaceTempView("some_trips")
     pq.write_table(ROWS, tmp_path / "one.parquet")
@@ -101,6 +102,7 @@ def test_a_frame_of_another_session_is_refused(spark: SparkSession) -> None:
         dp.engines.spark(spark).columns(spark.newSession().range(3))
 
 
+@pytest.mark.slow
 def test_without_a_session_that_of_the_frame_is_used(frame: Any) -> None:
     assert counted(frame, dp.engines.spark()) == COUNTS
 
@@ -118,6 +120,7 @@ def test_stored_types(spark: SparkSession) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_collations_do_not_matter(spark: SparkSession) -> None:
     rows = spark.sql(
         "SELECT CAST(id AS STRING) COLLATE UTF8_LCASE AS user, "

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MANY = pa.table({"user": list(range(3000)), "key": [f"k{i % 40}" if i < 2000 else f"rare {i}" for i in range(3000)]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("staging", ["of its own", "given", "none", "heavy units"])
 def test_unknown_keys_in_batches(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, staging: str

@@ -17,6 +17,7 @@ from discreet.query.plan.work import Form, Work, WorkKey
 from tests.helpers.works import HOSTILE, ONE, STORED, X, answer, work
 
 
+@pytest.mark.slow
 def test_keys_of_any_text_are_found(tmp_path: Any) -> None:
     keys = tuple(dict.fromkeys([*HOSTILE, "", " ", "a", "A"]))
     table = pa.table({"u": range(len(keys) + 1), "k": [*keys, "other"], "x": [1] * (len(keys) + 1)})
@@ -59,6 +60,7 @@ def test_integers_are_grouped_in_few_bits(allowed: Any, bits: str, coded: bool) 
     assert found.keys[0].coded is coded
 
 
+@pytest.mark.slow
 def test_integer_keys_that_are_listed_are_found_and_no_others() -> None:
     table = pa.table({"u": range(6), "k": ["a"] * 6, "x": [-3, 1, 2, 3, None, 99]})
     for allowed, right in (((1, 2, 3), {1, 2, 3}), ((1, 3), {1, 3}), ((1, None), {1, None}), ((-3, 99), {-3, 99})):

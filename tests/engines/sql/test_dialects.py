@@ -17,6 +17,7 @@ from discreet.errors import Unsupported
 from tests.helpers.works import ANY_TEXT, DIALECTS
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(ANY_TEXT)
 def test_text_comes_back_as_it_was(text: str) -> None:
@@ -25,6 +26,7 @@ def test_text_comes_back_as_it_was(text: str) -> None:
     assert isinstance(literal, exp.Literal)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(ANY_TEXT.filter(lambda text: text and "\0" not in text))
 def test_a_name_comes_back_as_it_was(name: str) -> None:

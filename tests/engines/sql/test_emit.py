@@ -37,6 +37,7 @@ WORKS: dict[str, AnyWork] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS + EXPERIMENTAL, ids=lambda d: d.name)
 @pytest.mark.parametrize("asked", WORKS.values(), ids=WORKS)
 def test_a_work_is_one_select(asked: AnyWork, dialect: Dialect) -> None:

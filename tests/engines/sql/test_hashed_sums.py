@@ -12,6 +12,7 @@ from discreet.query.plan.work import Form, RowSum, UnitSum, Work, WorkKey
 from tests.helpers.works import BY_HAND, ONE, ROWS, STORED, TABLE, X, answer, computed, f, work
 
 
+@pytest.mark.slow
 def test_a_unit_with_too_many_keys_keeps_some() -> None:
     asked = work(Form.L1, 2, 1, UnitSum(), most_keys=2, salt="s")
     kept = answer(asked)
@@ -36,6 +37,7 @@ def test_products_that_may_not_fit_are_wide() -> None:
     assert "CAST(g.r AS HUGEINT) * c." in products(1 << 42)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_HAND)
 def test_numbers_by_hand(name: str) -> None:
     asked, right = BY_HAND[name]

@@ -25,6 +25,7 @@ def test_every_primitive_is_written_in_every_dialect() -> None:
         assert set(COMMON) <= set(dialect.templates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS + EXPERIMENTAL, ids=lambda d: d.name)
 @pytest.mark.parametrize("function", ["least", "greatest", "div", "round_div", "floor_div", "ceil_div", "add_days"])
 def test_the_text_grows_with_the_question_and_no_faster(function: str, dialect: Dialect) -> None:
@@ -54,6 +55,7 @@ def test_functions_of_nothing_are_nothing() -> None:
     assert write(f("coalesce", Column("n"), X), scope).sort is Sort.INTEGER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function",
     [

@@ -17,6 +17,7 @@ from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
 VALUES = some.one_of(some.none(), some.text(max_size=2), some.integers(-3, 3))
 
 
+@pytest.mark.slow
 @given(rows=some.integers(1, 4).flatmap(lambda n: some.lists(some.tuples(*[VALUES] * n), min_size=1, max_size=30)))
 def test_different_rows_are_counted_as_by_a_set(rows: list[tuple[object, ...]]) -> None:
     assert different(list(zip(*rows, strict=True)), len(rows)) == len(set(rows))

@@ -25,6 +25,7 @@ def test_numbers_by_hand(name: str) -> None:
     assert computed(asked, Shape.WINDOWED) == right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("salt", ["", "s", "it's", "3"])
 def test_the_same_keys_are_kept_as_by_hash_tables(salt: str) -> None:
     for asked in (
@@ -34,6 +35,7 @@ def test_the_same_keys_are_kept_as_by_hash_tables(salt: str) -> None:
         assert computed(asked, Shape.WINDOWED) == answer(asked)
 
 
+@pytest.mark.slow
 def test_an_empty_table_has_no_groups() -> None:
     for asked, _ in BY_HAND.values():
         assert computed(asked, Shape.WINDOWED, TABLE.slice(0, 0)) == {}

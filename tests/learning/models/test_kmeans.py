@@ -13,6 +13,7 @@ LABELS = RNG.integers(0, 2, 4000)
 ROWS = RNG.normal(size=(4000, 2)) * 0.3 + np.where(LABELS[:, None] == 0, 2.0, 8.0)
 
 
+@pytest.mark.slow
 def test_it_finds_two_far_clusters() -> None:
     """The best of ten fits is perfect; a start may be unlucky, noise is not the reason."""
     fits = [KMeans(n_clusters=2, bounds=(0, 10), budget=Approx(2, "1e-5")).fit(ROWS) for _ in range(10)]

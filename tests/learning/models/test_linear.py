@@ -41,6 +41,7 @@ def _fits_that_miss(fits: int) -> tuple[int, float]:
     return misses, float(np.median(bars))
 
 
+@pytest.mark.slow
 def test_errors_of_slopes_are_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 60 fits more than 14 miss with probability below 1e-6 if each does with one of 5 %. The planted fault is the
     standard deviation of the noise, which forgets what the ridge shrinks; it missed in 0.97 of 400 fits.
@@ -83,6 +84,7 @@ def test_no_default_cuts_rows() -> None:
     assert model.predict(corner) == pytest.approx(np.clip(corner @ model.coef_ + model.intercept_, 0, 98), abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fixed_noise")
 def test_a_tiny_budget_is_not_far_below_the_mean() -> None:
     x, y = load_diabetes(return_X_y=True)

@@ -12,6 +12,7 @@ X = RNG.uniform(0, 1, (6000, 4))
 BUDGET = Approx(1, "1e-5")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fixed_noise")
 def test_two_classes() -> None:
     y = (X[:, 0] + X[:, 1] > 1).astype(int)
@@ -22,6 +23,7 @@ def test_two_classes() -> None:
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fixed_noise")
 def test_three_classes_by_name() -> None:
     y = np.array(["low", "middle", "high"])[np.minimum((X[:, 2] * 3).astype(int), 2)]
@@ -40,6 +42,7 @@ def test_text_and_unseen_values() -> None:
     assert model.predict([[3, "b"], [3, "a"], [99, "never seen"]])[:2].tolist() == [1, 0]
 
 
+@pytest.mark.slow
 def test_random_labels_teach_nothing() -> None:
     """Accuracy on 6000 fresh random labels is binomial: beyond 0.55 with a chance below 1e-13."""
     y = RNG.integers(0, 2, 6000)
@@ -48,6 +51,7 @@ def test_random_labels_teach_nothing() -> None:
     assert model.score(RNG.uniform(0, 1, (6000, 4)), fresh) < 0.55
 
 
+@pytest.mark.slow
 def test_the_note_on_noise_has_the_right_size() -> None:
     y = (X[:, 0] > 0.5).astype(int)
     fits = [TabularClassifier(columns=[Numeric(0, 1)] * 4, classes=[0, 1], budget=BUDGET).fit(X, y) for _ in range(8)]

@@ -94,6 +94,7 @@ def made(name: str) -> tuple[nn.Module, Tensor, Tensor]:
     return make(), rows(), torch.randint(0, 3, (ROWS,))
 
 
+@pytest.mark.slow
 @every
 def test_lengths_are_those_of_a_loop(name: str) -> None:
     model, x, y = made(name)
@@ -103,6 +104,7 @@ def test_lengths_are_those_of_a_loop(name: str) -> None:
     assert torch.allclose(sums.norms(x, y).float(), truth, rtol=1e-4)
 
 
+@pytest.mark.slow
 @every
 @pytest.mark.parametrize("clip", [0.05, 1.0, 100.0])
 def test_each_row_alone_is_clipped_in_integers(name: str, clip: float) -> None:

@@ -41,6 +41,7 @@ def stream(key: tuple[int, ...], blocks: int) -> torch.Tensor:
     return torch.stack(as_words(chacha_blocks(counters, key_tensor(key, "cpu"))), dim=1)
 
 
+@pytest.mark.slow
 def test_word_for_word_what_the_tensor_operations_say(monkeypatch: pytest.MonkeyPatch) -> None:
     """All stages: draws that one word settles, open ones, and those that are refused and drawn again."""
     made = keys_in_turn(monkeypatch)
@@ -69,6 +70,7 @@ def test_word_for_word_what_the_tensor_operations_say(monkeypatch: pytest.Monkey
     assert torch.equal(found, (values + torch.arange(count) - 2500).float())
 
 
+@pytest.mark.slow
 def test_in_portions_and_on_long_totals() -> None:
     """Chi-square of 6000 draws within twelve deviations (a false alarm below 1e-6); a shifted law is caught."""
     for kind in (torch.int32, torch.int64):
@@ -79,6 +81,7 @@ def test_in_portions_and_on_long_totals() -> None:
         assert distance(draws + SIGMA // 2, SIGMA) > 12
 
 
+@pytest.mark.slow
 def test_what_kernels_leave_is_settled_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one round only, all refused draws are drawn there; with a small usual size, large ones are looked at."""
     monkeypatch.setattr(noise_kernels, "_ROUNDS", 1)
@@ -96,6 +99,7 @@ def test_what_kernels_leave_is_settled_on_the_processor(monkeypatch: pytest.Monk
     assert distance(draws, SIGMA) < 12
 
 
+@pytest.mark.slow
 def test_picked_places_are_drawn_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise_kernels, "picked_places", lambda s2, size, bits: [3, 7])
     monkeypatch.setattr(noise_kernels, "draw_picked", lambda s2, bits: 12)
@@ -104,6 +108,7 @@ def test_picked_places_are_drawn_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 22.0 not in noisy[[0, 1, 2, 4, 5, 6, 8]].tolist()
 
 
+@pytest.mark.slow
 def test_draws_of_picked_places_complete_the_law() -> None:
     """Sigma 8, where every place is picked: chi-square within twelve deviations (a false alarm below 1e-6); a twin."""
     bits, square, size = SystemBits(), Fraction(64), 6000

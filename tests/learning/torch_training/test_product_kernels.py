@@ -10,6 +10,7 @@ from discreet.learning.torch_training.product_kernels import add_truncated, inne
 GENERATOR = torch.Generator().manual_seed(5)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("kind", [torch.int32, torch.int64])
 @pytest.mark.parametrize("width", [4, 70])

@@ -93,6 +93,7 @@ def test_near_exp_is_near() -> None:
     assert np.abs(near - np.exp(-x.numpy())).max() < MARGIN / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [100, 1 << 20])
 def test_draws_fit_the_law(sigma: int) -> None:
     """Twelve deviations of chi-square, as for the plain sampler: a false alarm below 1e-6; and a twin."""

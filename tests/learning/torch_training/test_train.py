@@ -58,6 +58,7 @@ def a_run(steps: int = 5, **options: Any) -> PrivateTraining:
     return PrivateTraining(nn.Linear(3, 2), (X, Y), LOSS, plan=plan, rows=400, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "steps"), [("1/4", 20), ("1/50", 100), (1, 3)])
 def test_the_plan_keeps_the_budget_and_hardly_less(rate: Any, steps: int) -> None:
     plan = Plan.of(BUDGET, rate, steps)
@@ -68,6 +69,7 @@ def test_the_plan_keeps_the_budget_and_hardly_less(rate: Any, steps: int) -> Non
     assert sampled(Fraction(1), Fraction(1), 2) == events.Repeat(events.Gaussian(sigma=1), 2)
 
 
+@pytest.mark.slow
 def test_it_learns() -> None:
     model = nn.Linear(3, 2)
     run = train(model, TensorDataset(X, Y), LOSS, budget=Approx(8, "1e-5"), rows=400, epochs=20, rate="1/8", clip=1,
@@ -76,6 +78,7 @@ def test_it_learns() -> None:
     assert run.done == run.plan.steps == 160
 
 
+@pytest.mark.slow
 def test_an_empty_batch_is_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     run = a_run()
     monkeypatch.setattr(run._batches, "micro_batches", lambda: iter(()))
@@ -85,6 +88,7 @@ def test_an_empty_batch_is_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(not torch.equal(a, b) for a, b in zip(before, run.model.parameters(), strict=True))
 
 
+@pytest.mark.slow
 def test_the_update_is_linear_in_a_row_and_knows_no_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without noise: the gradient of a batch is the sum over rows by one constant, whatever the batch is."""
     monkeypatch.setattr(module, "Noise", Silent)
@@ -102,6 +106,7 @@ def test_the_update_is_linear_in_a_row_and_knows_no_batch_size(monkeypatch: pyte
     assert float(seen[1].norm()) <= 1 / (0.25 * 400) * 1.0001
 
 
+@pytest.mark.slow
 def test_noise_is_what_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "Noise", Silent)
     Silent.asked.clear()
@@ -110,6 +115,7 @@ def test_noise_is_what_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Silent.asked == [(run.plan.sigma * RADIUS) ** 2]
 
 
+@pytest.mark.slow
 def test_steps_end_with_the_plan_and_a_receipt_is_used_once() -> None:
     ledger = Filter(Approx(4, "2e-5"))
     plan = Plan.of(BUDGET, "1/4", 2)
@@ -138,6 +144,7 @@ def test_steps_of_a_run_do_not_overlap() -> None:
     assert run.done == 2
 
 
+@pytest.mark.slow
 def test_a_step_that_fails_is_a_step_that_was_paid() -> None:
     run = a_run()
 
@@ -150,6 +157,7 @@ def test_a_step_that_fails_is_a_step_that_was_paid() -> None:
     assert run.done >= 1
 
 
+@pytest.mark.slow
 def test_save_and_resume(tmp_path: Any) -> None:
     run = a_run(4)
     run.step()
@@ -169,6 +177,7 @@ def test_save_and_resume(tmp_path: Any) -> None:
         PrivateTraining.resume({}, nn.Linear(3, 2), (X, Y), LOSS, rows=400)
 
 
+@pytest.mark.slow
 def test_a_run_is_handed_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither by two states, nor by copies, nor in the middle of a step."""
     run = a_run(4)
@@ -191,6 +200,7 @@ def test_a_run_is_handed_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
         a_run(done=-1)
 
 
+@pytest.mark.slow
 def test_a_run_stays_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child that goes on after a fork would make the paid steps a second time."""
     run = a_run(4)
@@ -212,6 +222,7 @@ def test_a_plan_that_was_changed_makes_no_claim() -> None:
             _ = wrong.event
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [torch.sigmoid, functional.silu, functional.softplus, functional.elu])
 def test_rows_of_a_piece_are_rounded_alike_wherever_they_stand(function: Any) -> None:
     """Torch computes what is left over of 32 numbers by another function: 63 rows fail, a whole piece does not."""
@@ -259,6 +270,7 @@ def test_pieces_follow_from_declared_numbers_and_all_rows_are_worked_on(monkeypa
     assert torch.allclose(weights[0], weights[2], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_bad_data_and_foreign_batches() -> None:
     for data in ((X, Y[:3]), (X,), (X[:0], Y[:0])):
         with pytest.raises(BadData):

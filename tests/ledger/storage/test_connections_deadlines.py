@@ -16,6 +16,7 @@ from tests.helpers.ledger_places import ask
 from tests.helpers.postgres import Postgres
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_is_given_up_and_found_again(durable_postgres: Postgres, tmp_path: Path) -> None:
     """Fails without deadlines on this side: a stopped process ends no statement by itself."""
     dsn = durable_postgres.fresh()

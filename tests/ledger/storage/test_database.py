@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.helpers.postgres import Postgres
 
 
+@pytest.mark.slow
 def test_a_ledger_that_others_hold_is_busy(place: Place) -> None:
     reached: list[str] = []
 
@@ -41,6 +42,7 @@ def test_a_ledger_that_others_hold_is_busy(place: Place) -> None:
         ask(ledger, "c")
 
 
+@pytest.mark.slow
 def test_who_is_not_let_in_is_told_so(postgres_place: Place) -> None:
     """It was reported as a full disk."""
     address = postgres_place.location
@@ -65,6 +67,7 @@ def test_a_missing_password_is_no_full_disk(failure: Exception, let_in: bool) ->
     assert ("PGPASSWORD" in str(told.value)) is not let_in
 
 
+@pytest.mark.slow
 def test_unsafe_settings_are_refused(postgres_place: Place) -> None:
     with prepared(postgres_place) as ledger:
         ask(ledger, "a")
@@ -78,6 +81,7 @@ def test_unsafe_settings_are_refused(postgres_place: Place) -> None:
         ask(ledger, "b")
 
 
+@pytest.mark.slow
 def test_a_server_without_durability_is_refused(fresh_database: str, tmp_path: Path) -> None:
     place = Place(fresh_database, str(tmp_path / "key"), str(tmp_path / "head"))
     with pytest.raises(LedgerUnsafe, match="fsync"):
@@ -105,6 +109,7 @@ def test_a_ledger_in_memory_warns() -> None:
     shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_a_connection_that_is_lost(postgres_place: Place, durable_postgres: Postgres) -> None:
     with prepared(postgres_place) as ledger:
         answered(ledger, "a")

@@ -91,6 +91,7 @@ def test_what_is_refused(arguments: dict[str, Any], message: str) -> None:
         gaussian(**arguments)
 
 
+@pytest.mark.slow
 def test_for_error_is_the_cheapest() -> None:
     m = gaussian.for_error(100, "0.95", 1)
     assert 98 <= m.error_at("0.95") <= 100

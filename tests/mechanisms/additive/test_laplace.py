@@ -81,6 +81,7 @@ def test_a_model_of_the_source_must_be_one() -> None:
         laplace(sensitivity=1, epsilon=1, randomness="dice")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [100, 25, "1e6"])
 def test_for_error_is_the_cheapest(error: Any) -> None:
     m = laplace.for_error(error, "0.95", 1)

@@ -23,6 +23,7 @@ reals = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(reals, st.floats(-1, 1), st.sampled_from(["1e-6", "0.3", 1, 2**40]))
 @settings(max_examples=400, deadline=None)
 def test_a_move_within_the_sensitivity_stays_within_the_cells(x: Any, share: float, sensitivity: Any) -> None:
@@ -35,6 +36,7 @@ def test_a_move_within_the_sensitivity_stays_within_the_cells(x: Any, share: flo
     assert abs(a - b) <= m.moves
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(reals, st.integers(-8, 8)), min_size=1, max_size=6))
 @settings(max_examples=300, deadline=None)
 def test_vectors_move_within_the_cells_in_both_norms(entries: list[tuple[Any, int]]) -> None:
@@ -87,6 +89,7 @@ def test_error_bars_cover_and_are_the_least(kind: str, confidence: str) -> None:
     assert inside >= Fraction(confidence) > less
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_error_bars_hold_for_all_entries_at_once(kind: str) -> None:
     """Coverage of 2,000 vectors of 50: binomial(2000, 0.9) is below 1,700 with probability under 1e-12."""
@@ -218,6 +221,7 @@ def test_error_bars_hold_far_from_zero(dimension: int, value: float) -> None:
     assert (np.abs(released - value) <= m.error_at(1 - Fraction(1, 10**12)) + abs(value) * 2.0**-50).all()
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(-1e30, 1e30), min_size=2, max_size=6), st.integers(-(2**61), 2**61))
 @settings(max_examples=200, deadline=None)
 def test_two_limbs_give_the_float_of_the_noisy_cells(values: list[float], drawn: int) -> None:

@@ -31,6 +31,7 @@ def plain(marks: list[float], x: float) -> int:
     return -1 if isnan(x) else 2 * sum(c < x for c in marks) + (x in marks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [0, 1, 20])
 @pytest.mark.parametrize("name", RULERS)
 def test_places_are_those_of_plain_comparisons(name: str, times: int) -> None:

@@ -62,6 +62,7 @@ def chance(
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop_after", [1, 2])
 def test_the_law_agrees_with_another_enumeration(stop_after: int) -> None:
     m = above_threshold(threshold=0, epsilon=1, stop_after=stop_after)
@@ -76,6 +77,7 @@ def test_the_law_agrees_with_another_enumeration(stop_after: int) -> None:
             assert p == pytest.approx(truth, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stop_after", "epsilon"), [(1, "1"), (2, "1"), (3, "1/2"), (1, "4")])
 def test_no_neighbours_break_the_promise(stop_after: int, epsilon: str) -> None:
     m = above_threshold(threshold=1, epsilon=epsilon, stop_after=stop_after)
@@ -83,12 +85,14 @@ def test_no_neighbours_break_the_promise(stop_after: int, epsilon: str) -> None:
     assert not any_broken(laws(m), within(1), m.epsilon)
 
 
+@pytest.mark.slow
 def test_monotone_answers_need_half_the_noise() -> None:
     m = above_threshold(threshold=1, epsilon=1, stop_after=2, monotone=True)
     assert m.epsilon == 1
     assert not any_broken(laws(m), same_way(1), m.epsilon)
 
 
+@pytest.mark.slow
 def test_a_wider_sensitivity() -> None:
     m = above_threshold(threshold=2, epsilon=2, sensitivity=2)
     streams = list(vectors(range(5), 2))
@@ -252,6 +256,7 @@ def test_the_noise_of_the_threshold_is_drawn_once() -> None:
     assert run._threshold == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop_after", [1, 2])
 def test_the_sampler_has_the_law(stop_after: int) -> None:
     m = above_threshold(threshold=1, epsilon=3, stop_after=stop_after)
@@ -266,6 +271,7 @@ def test_the_sampler_has_the_law(stop_after: int) -> None:
         assert misfit(drawn(twin, stream, 15_000), law) > 1
 
 
+@pytest.mark.slow
 def test_a_fresh_threshold_for_each_question_would_be_seen() -> None:
     m = above_threshold(threshold=1, epsilon=1, stop_after=2)
     bits = SystemBits()

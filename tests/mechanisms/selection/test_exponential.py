@@ -36,6 +36,7 @@ def test_the_law_is_the_softmax(scores: list[int]) -> None:
             assert not p > ball(law[i][1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1/4", 1, 3])
 def test_no_neighbours_break_the_promise_and_less_is_broken(epsilon: str) -> None:
     m = exponential(sensitivity=1, epsilon=epsilon)
@@ -66,6 +67,7 @@ def ranges(m: Exponential) -> Fraction:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_loss_has_range_epsilon() -> None:
     m = exponential(sensitivity=1, epsilon=1)
     assert exp_down(Fraction(99, 100)) < ranges(m) <= exp_up(m.epsilon)
@@ -106,6 +108,7 @@ def test_bad_parameters(given: dict[str, float]) -> None:
         exponential(**given)  # type: ignore[call-overload]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [[0, 1, 3], [Fraction(1, 3), 2, -1, 0]])
 def test_the_sampler_has_the_law(scores: list[int]) -> None:
     m = exponential(sensitivity=1, epsilon=1)

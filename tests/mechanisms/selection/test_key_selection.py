@@ -50,6 +50,7 @@ def laws(m: Any, counts: list[tuple[int, ...]] = COUNTS) -> dict[tuple[int, ...]
 # --- thresholds -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_comparison_of_c2() -> None:
     """Scale 1, threshold 5: P[1 + Z >= 5] = 0.013390, where another library reported 0.004926 for P[1 + Z > 5]."""
     m = threshold_keys(scale=1, threshold=5)
@@ -74,6 +75,7 @@ def test_the_threshold_is_the_least_that_keeps_delta(c: int, m: int, delta: str,
     assert made.delta >= 1 - (1 - p) ** c
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("c", [1, 2])
 def test_no_neighbours_break_the_promise_of_laplace_noise(c: int) -> None:
     m = threshold_keys(epsilon=c, threshold=3, keys_per_unit=c)  # scale 1
@@ -90,6 +92,7 @@ def test_no_neighbours_break_the_promise_of_laplace_noise(c: int) -> None:
     assert any_broken(found, adds_a_unit(2, 2), Fraction(c), m.delta)  # units that are not capped
 
 
+@pytest.mark.slow
 def test_counts_may_rise_by_more_than_one() -> None:
     m = threshold_keys(epsilon=2, threshold=4, count_per_key=2)  # scale 1
     counts = list(product(range(6), repeat=1))
@@ -136,6 +139,7 @@ def test_events_and_prices() -> None:
     assert optimal_keys(epsilon=1, delta="1e-6").event == events.Threshold(1, "1e-6").about(Neighbours.ADD_REMOVE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [{"scale": 2}, {"sigma": 3}])
 def test_the_sampler_has_the_law(noise: dict[str, Any]) -> None:
     m = threshold_keys(**noise, threshold=4)
@@ -160,6 +164,7 @@ def test_many_keys_get_noise_of_their_own() -> None:
 # --- the optimal rule -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 100), Fraction(1, 3), Fraction(1), Fraction(5)])
 @pytest.mark.parametrize("delta", [Fraction(1, 10**9), Fraction(1, 1000), Fraction(1, 7), Fraction(2, 3)])
 def test_the_table_keeps_all_four_inequalities_exactly(epsilon: Fraction, delta: Fraction) -> None:
@@ -224,6 +229,7 @@ def test_the_optimal_rule_beats_the_threshold() -> None:
     assert optimal.chance(optimal.named_from(1)) == 1
 
 
+@pytest.mark.slow
 def test_the_optimal_sampler_has_the_law() -> None:
     m = optimal_keys(epsilon=1, delta="1/50")
     exact = m.read({"a": 2, "b": 4, "c": 3})
@@ -283,6 +289,7 @@ def test_bad_parameters_of_thresholds(given: dict[str, Any]) -> None:
         threshold_keys(**given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [

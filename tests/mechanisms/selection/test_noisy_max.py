@@ -43,6 +43,7 @@ def by_enumeration(scores: list[int], scale: float, reach: int) -> list[float]:
     return law
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [[0], [0, 0], [0, 2], [1, 0, 1], [2, 0, 1]])
 def test_the_laplace_law_is_that_of_all_noise_vectors(scores: list[int]) -> None:
     m = noisy_max(sensitivity=1, scale="3/4")
@@ -52,6 +53,7 @@ def test_the_laplace_law_is_that_of_all_noise_vectors(scores: list[int]) -> None
     assert middle(law) == pytest.approx(dict(enumerate(truth)), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1/2", 2])
 def test_no_neighbours_break_the_promise_of_laplace_noise(epsilon: str) -> None:
     m = noisy_max(sensitivity=1, epsilon=epsilon)
@@ -65,6 +67,7 @@ def test_no_neighbours_break_the_promise_of_laplace_noise(epsilon: str) -> None:
     assert any_broken(laws(replace(m, scale=m.scale / 2), far), within(1), m.epsilon)  # monotone noise, any scores
 
 
+@pytest.mark.slow
 def test_a_wider_sensitivity_and_monotone_scores() -> None:
     wide = noisy_max(sensitivity=2, epsilon=1)
     assert not any_broken(laws(wide, PAIRS), within(2), wide.epsilon)
@@ -91,6 +94,7 @@ def test_only_gumbel_noise_is_priced_by_its_range() -> None:
     assert min(prices[MaxNoise.LAPLACE], prices[MaxNoise.EXPONENTIAL]) > Fraction(2, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", list(MaxNoise))
 def test_the_sampler_has_the_law(noise: MaxNoise) -> None:
     m = noisy_max(sensitivity=1, epsilon=2, noise=noise)
@@ -100,6 +104,7 @@ def test_the_sampler_has_the_law(noise: MaxNoise) -> None:
     assert misfit(drawn(replace(m, scale=m.scale * Fraction(7, 10)), scores, 10_000), law) > 1
 
 
+@pytest.mark.slow
 def test_a_tie_rule_by_place_would_be_seen() -> None:
     m = noisy_max(sensitivity=1, epsilon=4)
     law = m.law(m.read([0, 0]))
@@ -116,6 +121,7 @@ def test_the_difference_of_two_draws(scale: Fraction) -> None:
         assert float(difference_tail_up(scale, k)) == pytest.approx(truth, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_gap_covers() -> None:
     m = noisy_max(sensitivity=1, epsilon=1)
     for n in (2, 4):

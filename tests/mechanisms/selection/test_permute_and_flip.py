@@ -78,6 +78,7 @@ def worst_renyi(m: Any, order: int) -> Fraction:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", ["1/4", 1])
 def test_the_price_of_a_bounded_range_is_refuted_and_ours_is_not(epsilon: str) -> None:
     m = permute_and_flip(sensitivity=1, epsilon=epsilon)
@@ -90,6 +91,7 @@ def test_the_price_of_a_bounded_range_is_refuted_and_ours_is_not(epsilon: str) -
     assert worst_renyi(bounded, order) <= exp_up(order * (order - 1) * m.epsilon**2 / 8)
 
 
+@pytest.mark.slow
 def test_the_range_is_more_than_epsilon() -> None:
     m = permute_and_flip(sensitivity=1, epsilon=1)
     found = laws(m)
@@ -112,6 +114,7 @@ def test_never_worse_than_the_exponential_mechanism() -> None:
     assert m.gap_at("0.9", 10) == other.gap_at("0.9", 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [[0, 1, 3], [Fraction(1, 3), 2, -1, 0]])
 def test_the_sampler_has_the_law(scores: list[int]) -> None:
     m = permute_and_flip(sensitivity=1, epsilon=1)

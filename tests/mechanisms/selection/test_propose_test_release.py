@@ -68,6 +68,7 @@ def test_the_distance_for_units_that_come_and_go() -> None:
     assert distance_to_instability([], total, sensitivity=1, **named) == 0  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1, 3])
 def test_no_neighbours_break_the_promise(epsilon: int) -> None:
     m = propose_test_release(sensitivity=1, epsilon=epsilon, delta="1/20")
@@ -81,6 +82,7 @@ def test_no_neighbours_break_the_promise(epsilon: int) -> None:
     assert any_broken(found, change_one, m.epsilon, m.delta / 2)
 
 
+@pytest.mark.slow
 def test_calm_neighbours_pay_no_delta_and_the_price_is_attained() -> None:
     m = propose_test_release(sensitivity=1, epsilon=2, delta="1/20")
     near, nearer = m.law((0, 1)), m.law((1, 2))
@@ -93,6 +95,7 @@ def test_calm_neighbours_pay_no_delta_and_the_price_is_attained() -> None:
     assert broken(m.law((0, 3)), m.law((0, 1)), m.epsilon / 2)  # a distance that is not Lipschitz
 
 
+@pytest.mark.slow
 def test_the_threshold_is_the_least_that_keeps_delta() -> None:
     for delta in ("1e-2", "1e-6", "1e-15"):
         m = propose_test_release(sensitivity=1, test_epsilon="1/2", release_epsilon=1, delta=delta)
@@ -129,6 +132,7 @@ def test_real_statistics() -> None:
     assert m.epsilon == 2
 
 
+@pytest.mark.slow
 def test_the_sampler_has_the_law() -> None:
     m = propose_test_release(sensitivity=1, epsilon=2, delta="1/10")
     law = m.law((3, 2))

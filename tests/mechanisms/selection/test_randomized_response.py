@@ -45,6 +45,7 @@ def test_the_coin_is_certified(k: int, epsilon: Fraction) -> None:
             assert not p > high
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 5])
 def test_the_sampler_has_the_law(k: int) -> None:
     m = randomized_response(epsilon=1, categories=k)

@@ -37,6 +37,7 @@ BAD_SCORES: list[Any] = [
 SECRET = 918273645
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", BAD_SCORES, ids=range(len(BAD_SCORES)))
 @pytest.mark.parametrize("m", [*CHOICES, *RANKINGS], ids=lambda m: m.story())
 def test_bad_scores_are_refused_before_anything_is_paid_or_drawn(m: Any, scores: Any) -> None:

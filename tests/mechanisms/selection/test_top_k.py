@@ -53,6 +53,7 @@ def test_one_shot_of_gumbel_noise_has_this_law() -> None:
     assert misfit(map(tuple, np.argsort(-laplace, axis=1)[:, :2].tolist()), law) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "m",
     [
@@ -86,6 +87,7 @@ def test_the_price_is_that_of_k_choices() -> None:
     assert peel(permute_and_flip(sensitivity=1, epsilon=1), k=2).event == events.Repeat(events.PermuteAndFlip(1), 2)
 
 
+@pytest.mark.slow
 def test_the_sampler_has_the_law() -> None:
     m = top_k(k=2, sensitivity=1, epsilon=2)
     scores = [0, 3, 1]

@@ -38,6 +38,7 @@ NAN, INF = float("nan"), float("inf")
 ADD, CHANGE = RELATIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(
     ("cells", "domain"),
@@ -106,6 +107,7 @@ def test_shares_are_exact_before_the_noise() -> None:
     assert accuracy.error_at(0.95) == pytest.approx(m.counted.accuracy.error_at(0.95) / 10)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_error_bars_of_shares_cover(relation: Neighbours) -> None:
     """Coverage at 80 %, false alarm 1e-9; twice the noise must be seen."""

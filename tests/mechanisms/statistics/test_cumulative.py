@@ -18,6 +18,7 @@ WAYS = (Strategy.PREFIXES, Strategy.POINTS, Strategy.TREE)
 DOMAIN = [-INF, -1, 0, 0.5, 1, 2, 2.5, 3, 3.5, 4, INF, NAN, None, 10**400]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("m", [1, 2, 4])
@@ -57,6 +58,7 @@ def test_a_threshold_counts_the_records_on_it(way: Strategy) -> None:
     assert not np.allclose(answer, [sum(x < t for x in data) for t in range(3)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": "1/2"}])
 def test_error_bars_cover_the_whole_curve(way: Strategy, cost: dict[str, Any]) -> None:
@@ -70,6 +72,7 @@ def test_error_bars_cover_the_whole_curve(way: Strategy, cost: dict[str, Any]) -
     assert np.mean([e.mean() for e in errors]) <= 1.2 * m.accuracy.expected_error
 
 
+@pytest.mark.slow
 def test_the_best_strategy_has_the_least_error_bar_and_errors_grow_as_stated() -> None:
     for k in (1, 3, 16, 300, 2000):
         bars = {w: cumulative(thresholds=range(k), epsilon=1, strategy=w).accuracy.error_at("0.95") for w in WAYS}
@@ -84,6 +87,7 @@ def test_the_best_strategy_has_the_least_error_bar_and_errors_grow_as_stated() -
     assert bar[Strategy.TREE][1] / bar[Strategy.TREE][0] < 2.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_shares_of_the_curve(relation: Neighbours) -> None:
     data = np.repeat([0, 1, 2, 5, 6], [300, 100, 200, 300, 100])

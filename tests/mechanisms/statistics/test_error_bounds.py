@@ -12,6 +12,7 @@ from discreet.mechanisms.statistics.error_bounds import Scaled, Sums, Within
 from tests.helpers.databases import too_few
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["1/3", 1, 20, 10**6])
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 @pytest.mark.parametrize("weight", [1, 9, 400])

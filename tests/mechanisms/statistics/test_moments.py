@@ -43,6 +43,7 @@ def pair_reader(m: Moments, i: int) -> Callable[[list[Any]], int]:
     return lambda data: m.read(([x for x, _ in data], [y for _, y in data])).values[i]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("name", ONE_COLUMN)
@@ -56,6 +57,7 @@ def test_sums_of_one_column_move_as_claimed(name: str, bounds: Any, relation: Ne
     assert (m.terms[0] is COUNT) == (relation is ADD)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", TWO_COLUMNS)
 def test_sums_of_two_columns_move_as_claimed(name: str, relation: Neighbours) -> None:
@@ -113,6 +115,7 @@ def test_without_noise_the_estimate_is_the_statistic(name: str, relation: Neighb
     assert m.finish(exact)[0] == pytest.approx(truth(name, x, y), abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", [*ONE_COLUMN, *TWO_COLUMNS])
 @pytest.mark.parametrize("size", [0, 30, 3000])
@@ -136,6 +139,7 @@ def test_error_bars_cover(name: str, relation: Neighbours, size: int) -> None:
     assert np.mean([abs(a.value - right) for a in answers]) <= 1.5 * np.mean(expected)
 
 
+@pytest.mark.slow
 def test_error_bars_are_not_empty() -> None:
     data = np.random.default_rng(5).uniform(0, 10, 100_000)
     assert mean(low=0, high=10, epsilon=1).release(data).error_at("0.95") < 0.002

@@ -51,6 +51,7 @@ MAKERS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", MAKERS)
 def test_scores_move_as_claimed(name: str, relation: Neighbours) -> None:
@@ -67,6 +68,7 @@ def test_scores_move_as_claimed(name: str, relation: Neighbours) -> None:
         assert not ask.choice.monotone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["median", "1/4", "2/3"])
 def test_the_check_refutes_change_one_priced_as_add_remove(name: str) -> None:
     m: Quantiles = MAKERS[name](epsilon=1, neighbours=ADD)
@@ -104,6 +106,7 @@ def worst_ratio(m: Quantiles, relation: Neighbours, domain: list[Any], most: int
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("name", MAKERS)
 @pytest.mark.parametrize("cost", [{"epsilon": "3/2"}, {"rho": "1/3"}])
@@ -146,6 +149,7 @@ def test_scores_are_minus_the_distance_of_the_rank(q: str) -> None:
         assert scores.max() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("cost", [{"epsilon": "1/4"}, {"rho": "1/50"}])
 def test_rank_errors_are_as_stated(relation: Neighbours, cost: dict[str, Any]) -> None:
@@ -165,6 +169,7 @@ def test_rank_errors_are_as_stated(relation: Neighbours, cost: dict[str, Any]) -
     assert too_few(hits(dull, bar, 700), 700, 0.6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [[], [50.0], [NAN] * 9, [33.3] * 400, list(range(90)) * 4, [1e9] * 30 + [-5] * 3])
 @pytest.mark.parametrize("q", ["0", "1/10", "1/2", "1"])
 def test_intervals_hold_a_quantile_whatever_the_data_are(data: list[float], q: str) -> None:
@@ -184,6 +189,7 @@ def test_intervals_shrink_with_data() -> None:
     assert 49 < low <= high < 51
 
 
+@pytest.mark.slow
 def test_minimum_and_maximum() -> None:
     data = np.random.default_rng(1).uniform(20, 80, 20_000)
     for cost in ({"epsilon": 1}, {"rho": 1}):

@@ -26,6 +26,7 @@ def test_the_sum_moves_as_claimed(bounds: Any, relation: Neighbours) -> None:
     assert moved <= m.noise.moves  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_counts_and_sums_have_exact_error_bars() -> None:
     hits = sum(abs(count(epsilon=1).release(range(50)).value - 50) <= 1 for _ in range(400))
     bar = count(epsilon=1).accuracy.error_at("0.8")

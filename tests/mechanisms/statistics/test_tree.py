@@ -86,6 +86,7 @@ def test_the_fit_is_the_least_squares_fit(leaves: int, branching: int) -> None:
     assert np.allclose(tree.consistent(exact), np.arange(leaves))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("leaves", "branching"), [*SHAPES, (64, 2), (50, 3), (100, 7), (65, 4)])
 def test_weights_and_variances_are_those_of_linear_algebra(leaves: int, branching: int) -> None:
     tree = Tree(leaves, branching)
@@ -99,6 +100,7 @@ def test_weights_and_variances_are_those_of_linear_algebra(leaves: int, branchin
         assert abs(chosen @ inverse).max() <= 1 + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": "1/2"}])
 def test_error_bars_cover_for_all_leaves_and_prefixes_at_once(cost: dict[str, Any]) -> None:
     m = hierarchy(keys=range(20), branching=3, **cost)

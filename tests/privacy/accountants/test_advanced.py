@@ -30,6 +30,7 @@ def test_advanced_formula() -> None:
     assert got.delta == Fraction(1, 10**6) + Fraction(100, 10**9)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 60), st.fractions(min_value=Fraction(1, 100), max_value=2, max_denominator=100))
 @settings(max_examples=30, deadline=None)
 def test_advanced_is_above_the_optimum(k: int, epsilon: Fraction) -> None:

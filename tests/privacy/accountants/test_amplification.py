@@ -33,6 +33,7 @@ def real(x: Any) -> Any:
     return mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else mpf(x)
 
 
+@pytest.mark.slow
 @given(epsilons, rates)
 @settings(max_examples=60, deadline=None)
 def test_poisson_is_attained(epsilon: Fraction, rate: Fraction) -> None:

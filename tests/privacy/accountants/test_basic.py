@@ -69,6 +69,7 @@ def test_basic_prices(event: Any, price: Approx) -> None:
     assert price_basic(event) == price
 
 
+@pytest.mark.slow
 def test_laplace_is_attained() -> None:
     """Loss Δ/b with probability above 0: a price one per cent too good is false."""
     p, q = laplace_law(4, 0), laplace_law(4, 2)
@@ -102,6 +103,7 @@ def test_strangers_have_no_price(price: Any) -> None:
             price(event)
 
 
+@pytest.mark.slow
 def test_unlike_denominators_stay_short() -> None:
     parts = [events.Laplace(Fraction(p + 1, p)) for p in range(1000, 2000)]
     price = price_basic(events.Composed(parts)).epsilon
@@ -110,6 +112,7 @@ def test_unlike_denominators_stay_short() -> None:
     assert price_zcdp(events.Composed(parts)).rho > 0
 
 
+@pytest.mark.slow
 @given(numbers, numbers, st.integers(1, 5))
 @settings(max_examples=40, deadline=None)
 def test_more_noise_never_costs_more_and_more_events_never_less(a: Fraction, b: Fraction, k: int) -> None:

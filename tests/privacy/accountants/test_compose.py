@@ -68,6 +68,7 @@ def test_known_costs(given_: list[Event], delta: str, truth: float, width: float
     assert bound.width <= width
 
 
+@pytest.mark.slow
 def test_two_hundred_different_events() -> None:
     assert compose(mixed(200)).epsilon("1e-6").width <= 1e-3
 
@@ -131,6 +132,7 @@ def _theirs(build: Callable[[Any, bool], Any], delta: float) -> tuple[float, flo
         return build(pld, False).get_epsilon_for_delta(delta), build(pld, True).get_epsilon_for_delta(delta)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ours", "build"),
     [
@@ -198,6 +200,7 @@ simple = st.one_of(
 QUICK = Effort(absolute=1e-2, relative=1e-2, delta=1e-1)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.lists(simple, min_size=1, max_size=5), simple)
 def test_more_events_never_cost_less(some: list[Event], one: Event) -> None:
@@ -206,6 +209,7 @@ def test_more_events_never_cost_less(some: list[Event], one: Event) -> None:
     assert less.delta("1/2").lower <= more.delta("1/2").upper
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(st.lists(simple, min_size=1, max_size=4), st.lists(simple, min_size=1, max_size=4))
 def test_the_order_of_events_does_not_matter_and_repeats_are_repeats(a: list[Event], b: list[Event]) -> None:
@@ -216,6 +220,7 @@ def test_the_order_of_events_does_not_matter_and_repeats_are_repeats(a: list[Eve
     assert compose([events.Repeat(a[0], 3)], QUICK).epsilon("1e-5") == compose([a[0]] * 3, QUICK).epsilon("1e-5")
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(simple, st.integers(1, 40)), min_size=1, max_size=4), st.sampled_from(["1e-2", "1e-6", "1e-15"])
@@ -238,6 +243,7 @@ def test_more_noise_never_costs_more(make: Callable[[Fraction], Event]) -> None:
     assert all(noisier.upper < quieter.lower for quieter, noisier in itertools.pairwise(found))
 
 
+@pytest.mark.slow
 def test_epsilon_and_delta_are_inverse_to_each_other() -> None:
     for work in ([SGD_B], [events.Laplace(2)] * 30, mixed(30)):
         cost = compose(work)
@@ -247,6 +253,7 @@ def test_epsilon_and_delta_are_inverse_to_each_other() -> None:
             assert cost.delta(bound.lower).upper >= F(delta)
 
 
+@pytest.mark.slow
 def test_smaller_deltas_cost_more() -> None:
     cost = compose(mixed(12))
     found = [cost.epsilon(F(1, 10**k)) for k in (1, 3, 6, 12, 30, 100)]
@@ -429,6 +436,7 @@ def test_the_tradeoff_of_gaussians_is_that_of_one_gaussian() -> None:
     assert beside.width < 1e-3
 
 
+@pytest.mark.slow
 def test_the_tradeoff_is_a_tradeoff() -> None:
     cost = compose([SGD_B])
     band = cost.tradeoff_band([0, "1e-6", "1e-3", "0.1", "1/2", "0.9", 1])

@@ -74,6 +74,7 @@ def test_the_tight_one_is_tighter() -> None:
     assert to.pure_to_zcdp_tight(Pure(0)) == ZCDP(0)
 
 
+@pytest.mark.slow
 @given(epsilons, st.fractions(min_value=Fraction(101, 100), max_value=50, max_denominator=100))
 @settings(deadline=None)
 def test_pure_to_renyi(epsilon: Fraction, order: Fraction) -> None:
@@ -148,6 +149,7 @@ def test_zcdp_to_approx_is_attained() -> None:
     assert real(claimed.delta) * mpf("0.99") < truth <= real(claimed.delta) * mpf("1.0001")
 
 
+@pytest.mark.slow
 @given(epsilons, st.integers(1, 40))
 @settings(max_examples=25, deadline=None)
 def test_zcdp_to_approx_against_a_search(rho: Fraction, digits: int) -> None:
@@ -214,6 +216,7 @@ def gaussian_delta(mu: Any, epsilon: Any) -> Any:
     return mpmath.ncdf(m / 2 - e / m) - mpmath.exp(e) * mpmath.ncdf(-m / 2 - e / m)
 
 
+@pytest.mark.slow
 @given(
     st.fractions(min_value=Fraction(1, 4), max_value=10, max_denominator=100),
     st.fractions(min_value=0, max_value=5, max_denominator=100),
@@ -276,6 +279,7 @@ def test_sigma_for_a_thousand_queries() -> None:
     assert to.pure_to_approx(Pure(1)) == Approx(1, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mu", "delta"), [(1000, "1e-1200"), (1, "1e-400"), ("1e-60", "1e-64")])
 def test_gaussian_epsilon_at_a_delta_below_all_floats(mu: Any, delta: str) -> None:
     bound = to.gdp_epsilon(GDP(mu), delta)

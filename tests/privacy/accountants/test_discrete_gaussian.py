@@ -49,6 +49,7 @@ def hockey_stick(law: dict[int, Any], shift: int, epsilon: Fraction) -> Any:
     return sum((gain for gain in gains if gain > 0), arb(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("s2", SPREADS[1:], ids=str)
 @pytest.mark.parametrize("shift", [1, 2, 5])
 def test_delta_is_the_hockey_stick_of_the_definition(s2: Fraction, shift: int) -> None:
@@ -63,6 +64,7 @@ def test_delta_is_the_hockey_stick_of_the_definition(s2: Fraction, shift: int) -
             assert claimed <= truth * ball(Fraction(101, 100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shift", "delta"), [(1, "1e-3"), (1, "1e-6"), (3, "1e-2"), (20, "1e-4")])
 def test_a_gaussian_made_for_epsilon_and_delta_keeps_them(shift: int, delta: str) -> None:
     m = gaussian(sensitivity=shift, epsilon=1, delta=delta)

@@ -68,6 +68,7 @@ def test_the_exact_law_keeps_the_promise(promise: Approx, vectors: list[tuple[in
     assert found > float(promise.delta) / 5  # and it is not far from it
 
 
+@pytest.mark.slow
 def test_noise_of_the_continuous_formula_would_be_seen() -> None:
     """Planted: σ as if the noise were continuous. Where it is narrow, δ goes over, for some ε by much."""
     worst = 0.0

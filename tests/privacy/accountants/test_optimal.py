@@ -50,6 +50,7 @@ def convolved(epsilon: Fraction, delta: Fraction, k: int, at: Fraction) -> Any:
     return total
 
 
+@pytest.mark.slow
 @given(epsilons, deltas, st.integers(1, 4), st.fractions(min_value=0, max_value=1, max_denominator=20))
 @settings(max_examples=40, deadline=None)
 def test_delta_encloses_the_convolution(epsilon: Fraction, delta: Fraction, k: int, share: Fraction) -> None:
@@ -61,6 +62,7 @@ def test_delta_encloses_the_convolution(epsilon: Fraction, delta: Fraction, k: i
     assert bound.width <= 1e-15
 
 
+@pytest.mark.slow
 @given(epsilons, deltas, st.integers(1, 200), st.integers(1, 12))
 @settings(max_examples=40, deadline=None)
 def test_epsilon_and_delta_agree(epsilon: Fraction, delta: Fraction, k: int, digits: int) -> None:
@@ -141,6 +143,7 @@ def test_bad_input() -> None:
             call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "k"), [(1, 100_000), (100, 10_000), pytest.param(4096, 100_000, marks=only_in_audit)]
 )

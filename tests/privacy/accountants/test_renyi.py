@@ -42,6 +42,7 @@ def close(bound: Any, truth: Any, slack: str = "1e-12") -> None:
     assert bound <= truth * (1 + mpf(slack))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["1.5", 2, 7])
 @pytest.mark.parametrize("scale", ["0.5", 1, 10])
 def test_laplace(scale: Any, order: Any) -> None:
@@ -114,6 +115,7 @@ def both_directions(density: Any, rate: Any, order: Any, points: list[Any]) -> t
     return mpmath.log(there) / (a - 1), mpmath.log(back) / (a - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "order"), [("0.1", 2), ("0.5", 3), ("0.01", 8), ("0.3", "2.5")])
 def test_sampled_gaussian(rate: str, order: Any) -> None:
     def density(z: Any) -> Any:
@@ -127,6 +129,7 @@ def test_sampled_gaussian(rate: str, order: Any) -> None:
         close(bound, truth, slack="1e-6")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rate", "order"), [("0.1", 2), ("0.5", 3), ("0.01", 8)])
 def test_sampled_laplace(rate: str, order: int) -> None:
     def density(z: Any) -> Any:
@@ -137,6 +140,7 @@ def test_sampled_laplace(rate: str, order: int) -> None:
     close(price(events.Subsampled(events.Laplace(1), rate), order), truth, slack="1e-6")
 
 
+@pytest.mark.slow
 @given(
     st.floats(min_value=1e-4, max_value=1.0),
     st.floats(min_value=1.0, max_value=64.0),
@@ -165,6 +169,7 @@ def test_beside_dp_accounting(rate: str, sigma: str, steps: int) -> None:
     assert float(ours) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-6)
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 100), max_value=1, max_denominator=100), st.integers(2, 12))
 @settings(max_examples=30, deadline=None)
 def test_a_smaller_sample_costs_less(rate: Fraction, order: int) -> None:

@@ -41,6 +41,7 @@ def brute_force(local: Any, n: int, epsilon: Any) -> Any:
     return total
 
 
+@pytest.mark.slow
 @given(epsilons.filter(lambda e: e < 4), st.integers(1, 25), st.fractions(min_value=0, max_value=1, max_denominator=30))
 @settings(max_examples=40, deadline=None)
 def test_shuffling_encloses_brute_force(local: Fraction, n: int, share: Fraction) -> None:
@@ -60,6 +61,7 @@ def test_thresholds_on_whole_numbers() -> None:
         assert abs(real(bound.upper) - brute_force(1, n, 0)) < mpf(10) ** -40
 
 
+@pytest.mark.slow
 def test_shuffled_price() -> None:
     price = shuffled(1, 1000, delta=1e-6)
     assert shuffled_delta(1, 1000, price.epsilon).upper <= price.delta

@@ -17,6 +17,7 @@ from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Pure, Renyi
 from tests.helpers.exact_pairs import neyman_pearson
 
 
+@pytest.mark.slow
 @given(st.floats(0, 6), st.floats(0, 0.5), st.floats(0, 1))
 @settings(deadline=None)
 def test_the_worst_pair_attains_it(epsilon: float, delta: float, alpha: float) -> None:
@@ -66,6 +67,7 @@ def test_a_rate_that_is_none(bad: Any) -> None:
         power_up(Pure(1), bad)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "promise", [Pure(1), Approx(1, "0.01"), GDP(1), ZCDP("0.5"), ZCDP("0.5", "0.01"), ZCDP(0, "0.1"), Renyi({4: 2})]
 )

@@ -21,6 +21,7 @@ def _precise() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 def test_discrete_gaussian_is_attained() -> None:
     """At whole orders D_α is exactly αρ, so one per cent less is false; summed over the integers, orders 2 to 4."""
     for sigma_squared, shift in ((Fraction(1), 1), (Fraction(9, 4), 2), (Fraction(1, 4), 1)):

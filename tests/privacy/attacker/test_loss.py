@@ -93,6 +93,7 @@ def test_the_law_of_a_mechanism_is_that_of_its_event() -> None:
     assert [round(x, 6) for pair in by_event.law() for x in pair] == [1, 0.731059, -1, 0.268941]
 
 
+@pytest.mark.slow
 def test_discrete_laplace_by_enumeration() -> None:
     noise = laplace(sensitivity=1, scale=2)
     law = {z: float(low + high) / 2 for z, (low, high) in noise.law(0).items()}
@@ -123,6 +124,7 @@ def test_a_tail_above_delta_is_no_contradiction() -> None:
     assert compose(events.Gaussian(sigma=1)).delta(epsilon=1).upper < loss.tail(1).lower
 
 
+@pytest.mark.slow
 def test_losses_of_several_events_add_up() -> None:
     loss: PrivacyLoss = privacy_loss([events.Laplace(scale=10)] * 30 + [events.Gaussian(sigma=5)])
     assert isinstance(loss, SumOfLosses)
@@ -134,6 +136,7 @@ def test_losses_of_several_events_add_up() -> None:
     assert privacy_loss([events.Pure(1), events.Pure(2)]).largest == Bound(3.0, 3.0)
 
 
+@pytest.mark.slow
 def test_a_picture() -> None:
     pytest.importorskip("matplotlib")
     axes = privacy_loss(events.Gaussian(sigma=1)).plot().axes[0]

@@ -19,6 +19,7 @@ epsilons = st.floats(min_value=0, max_value=6)
 rates = st.floats(min_value=0, max_value=1)
 
 
+@pytest.mark.slow
 @given(epsilons, st.floats(min_value=0, max_value=0.5), rates)
 @settings(deadline=None)
 def test_the_worst_box_attains_it(epsilon: float, delta: float, alpha: float) -> None:
@@ -36,6 +37,7 @@ def test_the_worst_box_attains_it(epsilon: float, delta: float, alpha: float) ->
     assert advantage(Pure(epsilon)) == pytest.approx(advantage(Approx(epsilon, 0)), abs=1e-12)
 
 
+@pytest.mark.slow
 @given(st.floats(min_value=0.01, max_value=6), st.floats(min_value=1e-9, max_value=1 - 1e-9))
 @settings(max_examples=50, deadline=None)
 def test_gaussian(mu: float, alpha: float) -> None:

@@ -12,6 +12,7 @@ from discreet.privacy.attacker import plots
 from discreet.privacy.promises import events
 
 
+@pytest.mark.slow
 def test_the_band_holds_the_curve_between_its_points() -> None:
     """Pure(1) has its corner at 1/(1+e), between the points: chords alone would overstate privacy there."""
     whole = compose(events.Pure(1))
@@ -36,6 +37,7 @@ def test_the_band_that_is_drawn_is_that_band() -> None:
         assert {(round(x, 9), round(y, 9)) for x, y in zip(rates, edge, strict=True)} <= corners
 
 
+@pytest.mark.slow
 def test_each_picture_has_its_curves() -> None:
     assert len(plots.profile(events.Laplace(1), deltas=["1e-2", "1e-4"]).axes[0].lines) == 2
     growth = plots.growth(events.Laplace(10), up_to=50).axes[0]
@@ -49,6 +51,7 @@ def _legend(figure: Any) -> list[str]:
     return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
 
 
+@pytest.mark.slow
 def test_several_by_name_are_drawn_into_one_picture() -> None:
     two: Any = {"a": events.Pure(1), "b": compose(events.Pure(2))}
     for figure in (plots.profile(two, deltas=["1e-2", "1e-4"]), plots.tradeoff(two)):

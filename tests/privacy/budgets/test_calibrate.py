@@ -16,6 +16,7 @@ from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure,
 TENTH = "1/10"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "budget"),
     [

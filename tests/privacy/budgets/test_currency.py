@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from discreet.privacy.budgets.currency import Limits, add, fits, rest
 amounts = st.tuples(*[st.fractions(min_value=0, max_value=3, max_denominator=20)] * 4)
 
 
+@pytest.mark.slow
 @given(amounts, amounts, amounts)
 @example((Fraction(0),) * 4, (Fraction(1),) * 4, (Fraction(0),) * 4)
 @example((Fraction(1),) * 4, (Fraction(2), Fraction(0), Fraction(1), Fraction(0)), (Fraction(0), *[Fraction(1)] * 3))
@@ -26,6 +28,7 @@ def test_a_charge_fits_one_account_and_then_the_sums_do(most: tuple, used: tuple
     assert Limits(most, together=2).within(after) == any(inside)
 
 
+@pytest.mark.slow
 @given(amounts, amounts)
 def test_what_is_left_fits_and_a_hair_more_does_not(most: tuple, used: tuple) -> None:  # type: ignore[type-arg]
     limits = Limits(most, together=2)

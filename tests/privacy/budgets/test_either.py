@@ -144,6 +144,7 @@ def test_no_adaptive_adversary_exceeds_the_budget() -> None:
     assert 0.09 < found <= 0.1 + 1e-12  # the first question may take the whole delta, and no more comes after it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "planted", [each_pays_for_its_own, neither_holds, deltas_are_free, starts_again, first_one_is_forgotten]
 )
@@ -290,6 +291,7 @@ def test_an_unknown_amount_is_above_every_limit() -> None:
         Filter(Approx(10**30, "1e-6"))
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 10**40), max_value=10**6))
 def test_long_amounts_are_rounded_up_by_a_hair(amount: Fraction) -> None:
     found = _brief(amount)

@@ -42,6 +42,7 @@ def test_ten_tenths_are_one() -> None:
     assert spending.charged == Pure(1)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(prices, prices), max_size=30), prices, prices)
 @settings(max_examples=100, deadline=None)
 def test_against_a_model(asked: list[tuple[Fraction, Fraction]], first: Fraction, second: Fraction) -> None:
@@ -110,11 +111,13 @@ def greedy(seen: tuple[int, ...]) -> Fraction:
     return Fraction(1, 2) if sum(seen) * 2 < len(seen) else Fraction(1, 8)
 
 
+@pytest.mark.slow
 def test_adaptive_pure() -> None:
     for p, q in views(lambda: Filter(Pure(2)), greedy, 9):
         assert abs(mpmath.log(p / q)) <= 2 + mpf(10) ** -20
 
 
+@pytest.mark.slow
 def test_adaptive_zcdp() -> None:
     rho = Fraction(1, 2)
     law = views(lambda: Filter(ZCDP(rho)), greedy, 9)
@@ -131,6 +134,7 @@ def test_adaptive_zcdp() -> None:
     assert worst > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [Rule.BASIC, Rule.ADVANCED, Rule.ZCDP])
 def test_adaptive_approx(rule: Rule) -> None:
     budget = Approx(2, "0.1")
@@ -339,6 +343,7 @@ def test_a_budget_and_its_receipts_are_there_once() -> None:
                 double(thing)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_fork_does_not_double_a_budget() -> None:
     spending = Filter(Pure(1))

@@ -31,6 +31,7 @@ def ever_above(readings: list[float], epsilon: float) -> float:
     return failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.2, 0.01])
 def test_the_loss_stays_below_the_reading(delta: float) -> None:
     odometer = Odometer(delta)

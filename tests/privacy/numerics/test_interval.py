@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def holds(interval: Interval, truth: Fraction) -> None:
     assert interval.upper - interval.lower <= Fraction(truth, 2**150) + 0
 
 
+@pytest.mark.slow
 @given(positive, positive, st.integers(1, 10**9), st.integers(1, 10**9))
 def test_operations_enclose(x: Fraction, y: Fraction, p: int, q: int) -> None:
     a, b = Interval.of(x), Interval.of(y)
@@ -55,6 +57,7 @@ def test_far_apart() -> None:
     assert tiny.minus(Interval(0, 1, 0)).high == 5
 
 
+@pytest.mark.slow
 @given(positive, positive)
 def test_order(x: Fraction, y: Fraction) -> None:
     a, b = Interval.of(x), Interval.of(y)

@@ -39,6 +39,7 @@ def encloses(x: Fraction, bits: int, low: Fraction, high: Fraction) -> None:
 points = st.builds(Fraction, st.integers(-(10**7), 10**7), st.integers(10**5, 10**8))
 
 
+@pytest.mark.slow
 @given(points, st.sampled_from([64, 128, 200]))
 @example(Fraction(0), 128)
 @example(Fraction(3), 128)
@@ -58,6 +59,7 @@ def test_sides_swapped_would_be_caught() -> None:
             encloses(x, 128, normal.cdf_up(x), normal.cdf_down(x))
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=0, max_value=1, max_denominator=10**9))
 @example(Fraction(1, 2))
 @example(Fraction(1, 10**400))

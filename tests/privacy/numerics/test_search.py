@@ -10,6 +10,7 @@ from discreet.errors import NotATheorem
 from discreet.privacy.numerics.search import largest, least, lowest_point
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=10**6))
 def test_searches(x: Fraction) -> None:
     high = least(lambda t: t >= x, bits=40)

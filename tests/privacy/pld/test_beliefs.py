@@ -66,6 +66,7 @@ def test_the_scaled_tail_of_the_normal_distribution() -> None:
     assert (relative_error(0.5 * erfcx(x * math.sqrt(0.5)), truth) * MARGIN <= beliefs.normal_error(0.0 * x)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("least", [8, 60, 1000, 5000, 30000, 120000])
 @pytest.mark.parametrize("kind", ["flat", "spike", "normal", "rough"])
 def test_the_fft_in_l2_and_at_each_frequency(least: int, kind: str) -> None:

@@ -42,6 +42,7 @@ def epsilon_is_enclosed(workload: Workload, truth: Masses, delta: Fraction) -> b
     return enough and needed
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(workloads, st.fractions(0, 3, max_denominator=50))
 def test_delta_of_any_small_product_is_enclosed(
@@ -51,6 +52,7 @@ def test_delta_of_any_small_product_is_enclosed(
         assert delta_is_enclosed(workload_of(work, grid=grid), exact_product(work), epsilon)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(workloads, st.sampled_from([F(1, 2), F(1, 10), F(1, 10**3), F(1, 10**9), F(1, 10**30)]))
 def test_epsilon_of_any_small_product_is_enclosed(
@@ -60,6 +62,7 @@ def test_epsilon_of_any_small_product_is_enclosed(
         assert epsilon_is_enclosed(workload_of(work, grid=grid), exact_product(work), delta)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(small_workloads, st.fractions(F(1, 1000), F(999, 1000), max_denominator=1000))
 def test_misses_of_any_small_product_are_enclosed(
@@ -92,6 +95,7 @@ def test_one_direction_alone_is_seen() -> None:
     assert seen.count(False) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
     [[(0.3, 50)], [(1.0, 3), (0.5, 7), (0.125, 40)], [(0.01, 10_000)], [(0.002, 100), (3.0, 2)]],

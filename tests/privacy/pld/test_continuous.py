@@ -49,6 +49,7 @@ def gaussian_cell(mu: float, low: float, high: float) -> tuple[arb, arb]:
     return tuple(ref.phi((b - s * m * m / 2) / m) - ref.phi((a - s * m * m / 2) / m) for s in (1, -1))  # type: ignore[return-value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", [0.01, 1.0, 8.0, 60.0])
 def test_the_cells_of_gaussian_noise(mu: float) -> None:
     ctx.prec = 8000  # differences of tails, multiplied by e to the power of up to 2400

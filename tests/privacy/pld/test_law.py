@@ -26,6 +26,7 @@ def _precise() -> None:
     ctx.prec = 160
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize(("cells", "shift"), [(7, 0.0), (40, 0.0), (40, 0.37), (150, 0.8)])
 def test_a_law_encloses_its_pair(name: str, cells: int, shift: float) -> None:
@@ -66,6 +67,7 @@ def test_both_sides_are_of_second_order(name: str, cells: int) -> None:
     assert 0.0 <= gaps[1] <= gaps[0] / 7.0
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50)), min_size=1, max_size=6),

@@ -15,6 +15,7 @@ from tests.helpers.exact_pairs import ListedPair, hockey
 F = Fraction
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=5), st.fractions(-3, 4))
 def test_both_bounds_enclose_the_exact_curve(weights: list[tuple[int, int]], epsilon: Fraction) -> None:

@@ -21,6 +21,7 @@ def _precise() -> None:
     ctx.prec = 160
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_centred_grid_is_as_good_as_any(name: str) -> None:
     pair, curve = PAIRS[name]
@@ -62,6 +63,7 @@ def test_without_the_hull_the_lower_side_would_have_negative_mass(monkeypatch: p
     assert min(seen) < 0.0
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=12), st.floats(0.01, 1.0))
 def test_the_repair_only_lowers_a_curve_that_is_a_minorant(mass: list[float], step: float) -> None:

@@ -15,6 +15,7 @@ from tests.helpers.exact_pairs import ListedPair, neyman_pearson
 F = Fraction
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=2, max_size=5),

@@ -98,6 +98,7 @@ def test_a_float_of_a_fraction_goes_the_right_way() -> None:
 # --- continuous losses, whose sums are known ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_window_that_would_be_too_long_is_cut_and_stays_sound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(total_module, "LARGEST", 1 << 8)
     truth = gdp_epsilon(GDP(mu_squared=4), F(1, 10**6))

@@ -11,6 +11,7 @@ from discreet.errors import BadParameter
 from discreet.privacy.promises.bound import Bound
 
 
+@pytest.mark.slow
 @given(st.fractions(), st.fractions())
 def test_outwards(a: Fraction, b: Fraction) -> None:
     low, high = min(a, b), max(a, b)

@@ -43,6 +43,7 @@ def test_ten_tenths_are_one() -> None:
     assert Pure("0.1").group(10) == Pure(1)
 
 
+@pytest.mark.slow
 @given(promises)
 def test_what_is_shown_is_what_is_meant(promise: Any) -> None:
     names = {"Pure": Pure, "Approx": Approx, "ZCDP": ZCDP, "GDP": GDP, "Renyi": Renyi}
@@ -50,6 +51,7 @@ def test_what_is_shown_is_what_is_meant(promise: Any) -> None:
     assert hash(eval(repr(promise), names)) == hash(promise)  # noqa: S307
 
 
+@pytest.mark.slow
 @given(promises, promises, promises)
 def test_the_order_is_one(a: Any, b: Any, c: Any) -> None:
     assert a.implies(a)
@@ -72,6 +74,7 @@ def test_incomparable_promises() -> None:
     assert Renyi({2: 1, 8: 3}).epsilon("2.5") == 3
 
 
+@pytest.mark.slow
 @given(promises, st.integers(1, 4), st.integers(1, 4))
 @settings(max_examples=50)
 def test_larger_groups_are_promised_less(promise: Any, k: int, more: int) -> None:
@@ -83,6 +86,7 @@ def test_larger_groups_are_promised_less(promise: Any, k: int, more: int) -> Non
     assert small_group <= large_group
 
 
+@pytest.mark.slow
 @given(small, st.integers(1, 6))
 def test_a_group_of_an_approximate_promise(epsilon: Fraction, k: int) -> None:
     """Against ball arithmetic; a constant one per cent too good would be below the truth."""

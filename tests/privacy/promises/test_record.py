@@ -26,6 +26,7 @@ def test_numbers_for_people(x: Fraction, shown: str) -> None:
     assert show(x) == shown
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=0))
 @example(Fraction(10**40 + 1, 10**40))
 def test_what_is_shown_is_never_too_small_and_close(x: Fraction) -> None:

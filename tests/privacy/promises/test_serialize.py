@@ -70,6 +70,7 @@ trees: Any = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(trees)
 @settings(max_examples=200)
 def test_json_and_repr_round_trip(event: Any) -> None:

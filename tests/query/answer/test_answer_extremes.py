@@ -65,6 +65,7 @@ ASKED = ["SUM(x)", "AVG(x)", "VARIANCE(x)", "STDDEV(x)", "MEDIAN(x)", "MIN(x)", 
          "COUNT(*) * 1e59 * 1e59 * 1e59 * 1e59 * 1e59 * 1e59"]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high"), BOUNDS)
 def test_bounds_of_any_size_are_refused_before_the_payment_or_answered(low: float, high: float, tmp_path: Path) -> None:
     answered = 0
@@ -87,6 +88,7 @@ HUGE = st.integers(-(10**30), 10**30) | st.sampled_from([0, 1, -1, 2**63, 10**30
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(expression=expressions(), values=st.tuples(HUGE | FLOATS, HUGE | FLOATS, HUGE | FLOATS))
 def test_whatever_is_computed_of_released_values_can_be_shown(expression: Expression, values: Any) -> None:
@@ -152,6 +154,7 @@ def test_long_exact_numbers_do_not_grow_without_end() -> None:
     assert share == pytest.approx(1e-240)
 
 
+@pytest.mark.slow
 def test_columns_of_several_kinds_are_text(tmp_path: Path) -> None:
     s = session(0, 9, list(range(10)))
     answer = s.sql("SELECT COUNT(*) + 4611686018427387904 AS a, AVG(x) AS b FROM t").release(epsilon=SURE)
@@ -170,6 +173,7 @@ def alike(extra: str) -> dp.TableAnswer:
     return query.release(epsilon="1/4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", ["HAVING COUNT(*) > 32", "ORDER BY COUNT(*) DESC LIMIT 100"])
 def test_bars_of_rows_that_the_noise_kept_hold(extra: str) -> None:
     """The share of misses among some 70 kept rows has mean at most 5 %; given how many rows are kept, at most a
@@ -185,6 +189,7 @@ def test_bars_of_rows_that_the_noise_kept_hold(extra: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_rows_kept_by_their_keys_have_bars_as_short_as_all_rows() -> None:
     def length(extra: str) -> float:
         low, high = alike(extra).intervals("0.95")["n"][0] or (0, 0)

@@ -56,6 +56,7 @@ def sums_that_differ(answer: TableAnswer, sets: list[tuple[str, ...]], column: s
     return wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", BUDGETS, ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("name", SETS)
 def test_totals_are_the_sums_of_their_parts_exactly(name: str, budget: dp.Pure | dp.ZCDP) -> None:
@@ -68,6 +69,7 @@ def test_totals_are_the_sums_of_their_parts_exactly(name: str, budget: dp.Pure |
     assert found.consistent() is found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_an_average_is_its_sum_by_its_count(name: str) -> None:
     found = ask(session(), SETS[name][0], epsilon="0.05").consistent()
@@ -78,6 +80,7 @@ def test_an_average_is_its_sum_by_its_count(name: str) -> None:
             assert row["mean"] == pytest.approx(row["total"] / row["n"], rel=1e-9, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", BUDGETS, ids=["laplace", "gaussian"])
 def test_error_bars_hold_and_are_shorter(budget: dp.Pure | dp.ZCDP) -> None:
     """All of them at once with confidence 1 - 1e-8: a false alarm is that rare."""
@@ -102,6 +105,7 @@ def test_error_bars_hold_and_are_shorter(budget: dp.Pure | dp.ZCDP) -> None:
 ONE_EACH = TRIPS.set_column(0, "user", pa.array(range(N))).slice(0, 900)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_totals_agree_where_a_unit_has_one_row(name: str) -> None:
     """They were left as they were, without a word: such a unit is counted as one, not by its rows.
@@ -124,6 +128,7 @@ def test_totals_agree_where_a_unit_has_one_row(name: str) -> None:
     assert found.notes == answer.notes
 
 
+@pytest.mark.slow
 def test_totals_that_are_left_alone_are_told() -> None:
     rollup = "SELECT region, month, COUNT(*) AS n FROM trips GROUP BY ROLLUP (region, month)"
     sets = "SELECT region, month, COUNT(*) AS n FROM trips GROUP BY GROUPING SETS ((region), (month))"
@@ -171,6 +176,7 @@ def test_what_does_not_add_up_is_only_kept_from_below_zero(more: dict[str, Any],
     assert found["n"] == [max(n, 0) for n in answer["n"]]
 
 
+@pytest.mark.slow
 def test_keys_that_nobody_listed_are_left_alone() -> None:
     s = dp.Session(
         trips=dp.table(TRIPS, unit="user", columns={"region": dp.unknown_keys(), "month": dp.bounds(1, 4)}, max_rows=3),

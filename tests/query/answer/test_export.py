@@ -52,6 +52,7 @@ def answer(question: str, source: Any = ROWS, engine: Any = None) -> Any:
     return session.sql(question).release(epsilon=10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [1, 3, 50_000])
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_file_holds_what_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, piece: int) -> None:
@@ -85,6 +86,7 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert not (tmp_path / "x.parquet").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", [3, 50_000])
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_csv_holds_what_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, piece: int) -> None:
@@ -196,6 +198,7 @@ def test_types_are_those_of_all_pieces(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "x.parquet").equals(pa.table({"x": [None, "a", None], "y": [1.0, 0.5, 2.0]}))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_answer(tmp_path: Path) -> None:
     def peak(pieces: int) -> int:
         tracemalloc.start()

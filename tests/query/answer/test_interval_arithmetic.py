@@ -54,6 +54,7 @@ def expressions() -> st.SearchStrategy[Expression]:
     return st.recursive(leaves, larger, max_leaves=6)
 
 
+@pytest.mark.slow
 @given(
     expression=expressions(),
     ends=st.tuples(INTERVALS, INTERVALS, INTERVALS),
@@ -124,6 +125,7 @@ def _table(groups: tuple[str, ...]) -> Any:
     return dp.Session(t=dp.table(rows, unit="who", columns=columns, max_rows=1), budget=dp.Pure(1000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", ["{}", "SELECT g, COALESCE(bare, 0) AS filled, bare FROM ({}) AS inside"])
 @pytest.mark.parametrize("aggregate", ["SUM(x)", "AVG(x)", "MEDIAN(x)", "COUNT(DISTINCT x)", "STDDEV(x)"])
 def test_coalesce_of_an_aggregate_has_its_bar(aggregate: str, over: str) -> None:
@@ -133,6 +135,7 @@ def test_coalesce_of_an_aggregate_has_its_bar(aggregate: str, over: str) -> None
     assert ends["filled"] == [pytest.approx(one, rel=1e-9) for one in ends["bare"]]
 
 
+@pytest.mark.slow
 def test_coalesce_of_an_empty_group_holds_what_is_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     """The exact value there is -7, which no average can be: 20 releases, a false alarm has probability below 1e-7."""
     query = _table(("a", "nobody")).sql(
@@ -151,6 +154,7 @@ def test_coalesce_of_an_empty_group_holds_what_is_instead(monkeypatch: pytest.Mo
     assert all(ends[1] is not None and ends[1][0] > -7 for ends in planted.values())
 
 
+@pytest.mark.slow
 def test_a_ratio_with_a_pole_does_not_miss() -> None:
     """``COUNT(*) / (SUM(a) - SUM(b))``: 40 releases, a false alarm has probability below 1e-7."""
     rows = pa.table({"who": range(400), "a": [i % 7 for i in range(400)], "b": [(i + 3) % 7 for i in range(400)]})

@@ -223,6 +223,7 @@ def database() -> duckdb.DuckDBPyConnection:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(text=st.one_of(NUMBERS, TRUTHS))
 def test_we_read_and_compute_as_duckdb_does(database: duckdb.DuckDBPyConnection, text: str) -> None:
@@ -264,6 +265,7 @@ def calls(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]
 TREES = st.recursive(st.one_of(st.sampled_from([Column("x"), Column("y")]), LITERALS.map(Literal)), calls, max_leaves=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(tree=TREES, x=RELEASED, y=RELEASED)
 def test_no_released_value_makes_an_error(tree: Expression, x: Any, y: Any) -> None:
@@ -274,6 +276,7 @@ def test_no_released_value_makes_an_error(tree: Expression, x: Any, y: Any) -> N
         assert math.isfinite(found)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(trees=st.lists(TREES, max_size=3), having=st.none() | TREES, values=st.lists(st.tuples(RELEASED, RELEASED)))
 def test_no_outcome_makes_an_error(trees: list[Expression], having: Expression | None, values: list[Any]) -> None:

@@ -32,6 +32,7 @@ def rows() -> dict[str, list[Any]]:
     return {"id": list(range(210)), "c": keys, "h": [KEYS.index(key) % 2 for key in keys]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", WINDOWS)
 def test_the_same_as_duckdb_says(window: str) -> None:
     data = rows()

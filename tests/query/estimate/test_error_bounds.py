@@ -54,6 +54,7 @@ SUMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SUMS)
 @pytest.mark.parametrize("miss", [0.5, 0.05, 1e-3, 1e-7])
 def test_the_error_bar_holds_and_is_not_much_too_wide(name: str, miss: float) -> None:
@@ -71,6 +72,7 @@ def test_a_forgotten_part_is_noticed(name: str) -> None:
     assert tail(shares, sum_error(shares[:1], 1e-3)) > 1e-3
 
 
+@pytest.mark.slow
 def test_tiny_misses_fall_back_on_moments() -> None:
     shares = SUMS["several"]
     assert sum_error(shares, 1e-9) < sum_error(shares, 1e-10) < 2 * sum_error(shares, 1e-9)

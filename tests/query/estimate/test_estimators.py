@@ -109,6 +109,7 @@ def right(aggregate: Aggregate, rows: list[dict[str, int]]) -> float:
             return float(np.quantile(x, 0.5, method="inverted_cdf"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregate", list(NEEDED), ids=lambda a: a.value)
 @given(rows=ROWS)
 def test_without_noise_the_value_is_the_truth(aggregate: Aggregate, rows: list[dict[str, int]]) -> None:
@@ -122,6 +123,7 @@ def test_without_noise_the_value_is_the_truth(aggregate: Aggregate, rows: list[d
     assert low[0] - tolerance <= wanted <= high[0] + tolerance
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregate", list(NEEDED), ids=lambda a: a.value)
 @given(rows=ROWS, moved=some.lists(some.floats(-1, 1), min_size=8, max_size=8), size=some.floats(0.01, 5))
 def test_the_interval_holds_when_the_statistics_are_within_their_errors(
@@ -248,6 +250,7 @@ def test_the_two_sides_of_a_row_are_whole_and_add_up_to_the_bound(row: dict[str,
     assert up + down == above.bound == below.bound
 
 
+@pytest.mark.slow
 @given(rows=ROWS, moved=some.tuples(some.floats(-1, 1), some.floats(-1, 1)), size=some.floats(0.01, 50))
 def test_what_comes_from_two_sides_is_right(
     rows: list[dict[str, int]], moved: tuple[float, float], size: float
@@ -304,6 +307,7 @@ def test_bins_are_one_for_each_of_few_values() -> None:
     assert tree_of(median.bins, Noise.LAPLACE).leaves == 11
 
 
+@pytest.mark.slow
 @given(values=some.lists(some.integers(-20, 20), min_size=1, max_size=12), target=some.integers(-20, 20))
 def test_where_noisy_values_pass_a_target_is_where_their_rising_fit_does(values: list[int], target: int) -> None:
     """Against the fit itself, by its formula: the largest, over all starts, of the least mean over all ends."""
@@ -315,6 +319,7 @@ def test_where_noisy_values_pass_a_target_is_where_their_rising_fit_does(values:
     assert passing(np.array(values, dtype=np.float64), float(target)) == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregate", [Aggregate.MIN, Aggregate.MAX])
 @pytest.mark.parametrize("budget", [Pure(1), ZCDP(Fraction(1, 2))], ids=["Laplace", "Gaussian"])
 @pytest.mark.parametrize("outlier", [False, True])

@@ -42,6 +42,7 @@ def tail(scales: list[float], t: float) -> float:
         return float(total)
 
 
+@pytest.mark.slow
 @given(
     scales=st.lists(st.floats(0.01, 10), min_size=1, max_size=6, unique=True),
     miss=st.sampled_from([0.4, 0.05, 1e-3, 1e-7, 1e-12]),
@@ -56,6 +57,7 @@ def test_the_tail_at_the_error_is_the_miss_or_little_less(scales: list[float], m
         assert tail([s * (1 + 1e-9 * i) for i, s in enumerate(scales)], float(t) * longer) <= miss
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Laplace", "Gaussian"])
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, 0.3), (0.2, 0.0), (-1.0, 0.98)])
 @pytest.mark.parametrize("miss", [0.2, 0.05, 1e-4])
@@ -75,6 +77,7 @@ def test_it_grows_with_each_weight() -> None:
         assert (np.diff(upper, axis=axis) >= -1e-9 * upper.max()).all()
 
 
+@pytest.mark.slow
 @given(start=st.floats(-10, 10), slope=st.floats(-10, 10), error=st.floats(0, 5), at=st.floats(0, 1))
 def test_what_passes_on_a_piece_is_found(start: float, slope: float, error: float, at: float) -> None:
     first, last = _solved(*(np.array([x]) for x in (start, slope, 2.0, 3.0, error)))

@@ -41,6 +41,7 @@ def released(
     return Products(ab, offset, a, b), Products(aa, offset, a, a), Products(bb, offset, b, b), n
 
 
+@pytest.mark.slow
 @given(
     rows=ROWS,
     moved=st.lists(st.floats(-1, 1), min_size=6, max_size=6),

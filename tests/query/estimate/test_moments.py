@@ -13,6 +13,7 @@ RUNS = 800
 NAMES = ["AVG", "AVG, two columns", "VARIANCE", "STDDEV", "COVARIANCE", "CORR"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ALLOWANCES)
 @pytest.mark.parametrize("name", NAMES)
 def test_bars_hold_and_are_short(name: str, noise: str) -> None:
@@ -23,6 +24,7 @@ def test_bars_hold_and_are_short(name: str, noise: str) -> None:
     assert found.length < 1.6  # at most 1.21 on average, with a deviation of 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ALLOWANCES)
 @pytest.mark.parametrize("name", ["VARIANCE", "CORR"])
 def test_shorter_bars_would_be_caught(name: str, noise: str) -> None:

@@ -172,6 +172,7 @@ def test_noise_moves_with_the_bound_and_the_levels() -> None:
 DRAWN = [Gaussian(Fraction(17**2 << 40), 10 << 40, dimension=2), Laplace(Fraction(10 << 20), 10 << 20, dimension=2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("drawn", DRAWN, ids=["Gaussian", "Laplace"])
 @pytest.mark.parametrize("most", [10, 64, 256])
 def test_the_threshold_is_certified_for_every_number_of_keys(drawn: Gaussian | Laplace, most: int) -> None:
@@ -230,6 +231,7 @@ def test_two_sides_beside_a_count_share_with_it() -> None:
     assert plan.sets[0][COUNT].noise.event != plan.sets[0][ABOVE].noise.event
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allowance", [Pure(100), ZCDP(200)])
 @pytest.mark.parametrize("miss", [0.3, 0.05, 1e-3])
 def test_the_error_of_two_draws_by_exact_convolution(allowance: Pure | ZCDP, miss: float) -> None:

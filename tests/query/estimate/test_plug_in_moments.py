@@ -42,6 +42,7 @@ def misses(found: Found, truth: float) -> int:
     return int((near & ((truth < low - 1e-9) | (high + 1e-9 < truth))).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Laplace", "Gaussian"])
 @pytest.mark.parametrize("n", [60, 300, 5000])
 @pytest.mark.parametrize("means", MEANS)
@@ -74,6 +75,7 @@ RUNS, FEWEST = 3000, 60
 MOST = binom.isf(1e-9, RUNS, 0.055)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ALLOWANCES)
 @pytest.mark.parametrize(("name", "size"), [("COVARIANCE", 100), ("CORR", 1000)])
 def test_bars_are_neither_too_long_nor_too_short(name: str, size: int, noise: str) -> None:
@@ -86,12 +88,14 @@ def test_bars_are_neither_too_long_nor_too_short(name: str, size: int, noise: st
     assert found.length < 1.3  # at most 1.1 on average, with a deviation of 0.03; before up to 2.3
 
 
+@pytest.mark.slow
 def test_bars_that_are_too_long_would_be_caught() -> None:
     """The planted twin, bars at 99 %: 30 misses are expected, and more than 60 have probability below 1e-6."""
     found = held(ASKED["COVARIANCE"], 100, ALLOWANCES["Laplace"], RUNS, miss=0.01)
     assert round((1 - found.share) * RUNS) <= FEWEST
 
 
+@pytest.mark.slow
 def test_bars_that_are_too_short_would_be_caught() -> None:
     """The planted twin, bars at 85 %: 450 misses are expected; ``MOST`` or fewer have probability below 1e-9."""
     found = held(ASKED["CORR"], 1000, ALLOWANCES["Gaussian"], RUNS, miss=0.15)

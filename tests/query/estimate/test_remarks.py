@@ -64,6 +64,7 @@ def test_a_quantile_near_an_end_whose_bar_leaves_out_the_other_end_says_somethin
     assert without_use("q", recipe, 5.0) is not None
 
 
+@pytest.mark.slow
 def test_what_may_be_any_number_is_null_and_not_drawn() -> None:
     """It was a number without an error bar: such a share of an empty year looks like any other.
 

@@ -121,6 +121,7 @@ def test_the_story_says_how() -> None:
     assert "look for the quantile 1/2 in 4,096 bins" in str(told)
 
 
+@pytest.mark.slow
 def test_a_preview_says_for_which_values_its_error_is() -> None:
     """Where there are few values, the next one may be far."""
     shown = session(VALUES, budget=dp.Pure(1)).sql("SELECT MEDIAN(x) AS m FROM t").preview(epsilon=1)

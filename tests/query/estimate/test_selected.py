@@ -54,6 +54,7 @@ def missed(noise: Laplace | Gaussian, units: int, miss: float, *, given_shown: b
     return float(chances[shown][wrong].sum() / chances[shown].sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISES, ids=["Laplace", "small Laplace", "Gaussian", "small Gaussian"])
 @pytest.mark.parametrize("miss", [0.3, 0.05, 0.001])
 def test_the_interval_of_a_shown_group_holds_whatever_its_size(noise: Laplace | Gaussian, miss: float) -> None:
@@ -96,6 +97,7 @@ def small_groups(epsilon: str, budget: dp.Approx) -> dp.TableAnswer:
     )
 
 
+@pytest.mark.slow
 def test_small_groups_that_the_noise_made_large() -> None:
     """20,000 groups of 9: some sixty are shown, and 95 % of their bars hold. An alarm has a chance below 1e-8: bars
     around the noisy number missed all of them.

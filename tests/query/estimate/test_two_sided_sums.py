@@ -72,10 +72,12 @@ def test_laplace_noise_is_refused_for_parts_that_are_bounded_in_length() -> None
         noised(found.above, need, Noise.LAPLACE, Pure(1), Neighbours.ADD_REMOVE)
 
 
+@pytest.mark.slow
 def test_the_query_keeps_its_price_on_made_up_neighbours() -> None:
     assert dp.check(session(dp.ZCDP(1)).sql(ALL), searches=40).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sets", ["k", "ROLLUP (k)"])
 def test_numbers_that_agree_are_those_of_values_within_their_bounds(sets: str) -> None:
     """With much noise and few rows: no count below 0, no impossible sum."""
@@ -95,6 +97,7 @@ def test_numbers_that_agree_are_those_of_values_within_their_bounds(sets: str) -
                 assert low <= row[name] <= high
 
 
+@pytest.mark.slow
 def test_an_error_can_be_asked_for_instead_of_a_price() -> None:
     answer = session(dp.ZCDP(10)).sql(ALL).release(error={"n": 30, "a": 40})
     assert (answer.errors()["n"][0] or 99) <= 30

@@ -51,11 +51,13 @@ def test_every_case_returns(name: str) -> None:
     returns(plan, SHOP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "verbs"), PAIRS, ids=[text for text, _ in PAIRS])
 def test_every_question_with_verbs_returns(text: str, verbs: Callable[[], Kept]) -> None:
     assert returns(verbs().plan, TABLES) == returns(question(text, TABLES), TABLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_random_questions_return(seed: int) -> None:
     read, tried = 0, extent(150, 400)
@@ -140,6 +142,7 @@ def test_an_output_that_differs_from_a_key_in_case_only() -> None:
     returns(frame.group_by("N").agg(n=dp.count("x")).order_by(dp.col("N")).plan, {"N": ("N", "x")})
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(names, min_size=2, max_size=4, unique_by=str.casefold), names, st.data())
 def test_any_name_and_any_text(columns: list[str], text: str, data: st.DataObject) -> None:
@@ -153,6 +156,7 @@ def test_any_name_and_any_text(columns: list[str], text: str, data: st.DataObjec
     returns(asked.order_by(dp.col(columns[0])).plan, {table: columns})
 
 
+@pytest.mark.slow
 def test_any_word_of_sql_as_a_name() -> None:
     """As the name of a table, a column, a key, an output, a step and a side of a join."""
     dialect = Dialect.get_or_raise("duckdb")

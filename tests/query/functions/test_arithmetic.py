@@ -14,6 +14,7 @@ from tests.helpers.surface import FIELDS, KINDS
 from tests.helpers.typing_checks import call, check_meaning, check_range, col
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "function",
     ["add", "sub", "mul", "div", "quotient", "mod", "least", "nullif", "coalesce", "eq", "lt", "le"],

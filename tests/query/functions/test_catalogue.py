@@ -135,6 +135,7 @@ def _room(x: Typed) -> Fraction:
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_function
 def test_rows_mean_what_the_record_says(name: str) -> None:
     """Lowered, by two evaluators that share no code, and by the meaning on plain values."""

@@ -30,6 +30,7 @@ EDGES = [date.min, date(1, 1, 31), date(1, 2, 28), date(4, 2, 29), date(1900, 2,
 # --- months -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_middle_of_the_month_is_always_met() -> None:
     """The claim of ``months_later``: so many days from any first of a month lie in the month that is meant."""
     firsts = np.array([date(2000 + m // 12, m % 12 + 1, 1).toordinal() for m in range(9601)])
@@ -40,6 +41,7 @@ def test_the_middle_of_the_month_is_always_met() -> None:
         assert np.all(middle < firsts[starts + n + 1])
 
 
+@pytest.mark.slow
 def test_what_is_cut_off_at_the_ends_of_the_calendar_is_no_number_of_months() -> None:
     """From the first to the cut-off month lie fewer days than n months ever have, so the last branch is taken."""
     for n in (*range(1, 60), 4799, 4800, 4801, 119_988):
@@ -47,6 +49,7 @@ def test_what_is_cut_off_at_the_ends_of_the_calendar_is_no_number_of_months() ->
         assert dates._gaps(-n)[-1] < dates._gaps(-n + 1)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, -1, 2, 11, 12, -12, 13, 1199, -4801, 48_000, 119_999, -119_999, 120_000])
 def test_months_later_is_what_the_calendar_says(n: int) -> None:
     dice = Random(n)

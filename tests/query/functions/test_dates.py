@@ -94,6 +94,7 @@ def test_aggregates_of_times_are_times() -> None:
     assert abs(row["b"] - TABLE["at"][N - 1].as_py()) <= width
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_noise")
 def test_times_beyond_the_bounds_are_the_bounds() -> None:
     narrow = session({"at": dp.bounds("2024-03-01", "2024-03-02")})
@@ -108,6 +109,7 @@ def test_noise_is_in_proportion_to_the_bounds_not_to_the_calendar() -> None:
     assert {s.bound for s in quote.plan.sets[0] if isinstance(s, Rows)} == {365}
 
 
+@pytest.mark.slow
 def test_error_bars_are_in_days_and_hold() -> None:
     """With confidence 1 - 1e-9."""
     query = session().sql("SELECT clinic, AVG(day) AS v, MEDIAN(at) AS m FROM visits GROUP BY clinic")
@@ -130,6 +132,7 @@ def test_error_bars_are_in_days_and_hold() -> None:
     assert max(e or 0 for e in bound.errors("0.95")["v"]) < 4
 
 
+@pytest.mark.slow
 def test_distances_and_weeks() -> None:
     row = one("SELECT MAX(day) - MIN(day) AS d, DATE_DIFF('week', MIN(day), MAX(day)) AS w FROM visits")
     assert row == {"d": 365, "w": 52}
@@ -173,6 +176,7 @@ def test_without_bounds_an_aggregate_of_dates_is_answered_or_null() -> None:
     assert s.sql("SELECT MIN(at) AS a FROM visits WHERE at BETWEEN '2024-01-01' AND '2025-01-01'").release(epsilon=9)
 
 
+@pytest.mark.slow
 def test_no_unit_moves_dates_and_times_further_than_claimed() -> None:
     query = session().sql("SELECT clinic, AVG(day) AS d, AVG(at) AS t, MAX(at) AS last FROM visits GROUP BY clinic")
     assert dp.check(query, searches=15).ok

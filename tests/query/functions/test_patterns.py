@@ -39,11 +39,13 @@ def texts(seed: int, many: int = 2000) -> list[str]:
     return ["".join(dice.choices("aabbccxyN%_.1 @\nA-]é", k=dice.randint(0, 6))) for _ in range(many)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_it_means_what_python_says(pattern: str) -> None:
     assert found(pattern, texts(1)) == right(pattern, texts(1))
 
 
+@pytest.mark.slow
 def test_both_answers_occur() -> None:
     """Else the test above would test little."""
     both = [p for p in PATTERNS if len(set(right(p, texts(1)))) == 2]

@@ -141,6 +141,7 @@ def test_a_summary_by_more_than_what_is_compared_has_several_rows_for_one() -> N
     assert _caps(Join(named, lower, by_both)) == FIFTY  # two clinics may be the same in small letters
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [duckdb, memory])
 @pytest.mark.parametrize("how", ["JOIN", "LEFT JOIN"])
 def test_units_that_are_text_in_one_table_and_integers_in_the_other_are_compared_as_text(engine: Any, how: str) -> None:

@@ -48,6 +48,7 @@ def of_unit(found: Counter[tuple[Any, ...]], unit: Any) -> Counter[tuple[Any, ..
 # --- the promise ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @MANY
 def test_a_unit_that_leaves_takes_its_own_rows_and_changes_no_other(seed: int) -> None:
@@ -63,6 +64,7 @@ def test_a_unit_that_leaves_takes_its_own_rows_and_changes_no_other(seed: int) -
         assert after == before
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @MANY
 def test_what_is_claimed_of_columns_is_true_of_all_rows(seed: int) -> None:
@@ -77,6 +79,7 @@ def test_what_is_claimed_of_columns_is_true_of_all_rows(seed: int) -> None:
                 assert row[name] == min(max(row[UNIT], -LARGEST), LARGEST)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @MANY
 def test_lowered_relations_hold_primitives_only_and_compare_units(seed: int) -> None:

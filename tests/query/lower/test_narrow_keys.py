@@ -69,6 +69,7 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sql", "many"), QUESTIONS)
 def test_groups_are_those_that_conditions_allow(sql: str, many: int) -> None:
     """As DuckDB has them: at epsilon 10,000 the noise is 0 but with probability below 1e-1000."""
@@ -96,6 +97,7 @@ def test_conditions_that_leave_no_public_row_are_refused() -> None:
         _session().sql(sql)
 
 
+@pytest.mark.slow
 def test_limits_to_groups_of_nobody_are_told() -> None:
     session = _session()
     limited = session.sql("SELECT day, COUNT(*) AS c FROM visits GROUP BY day ORDER BY day DESC LIMIT 5")

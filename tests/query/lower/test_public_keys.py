@@ -41,6 +41,7 @@ def test_values_of_a_public_column_are_listed_as_they_are_now() -> None:
     assert with_public_keys(asked, engine, changed).keys[0].typed.keys == ("z",)
 
 
+@pytest.mark.slow
 def test_a_public_table_that_changed_is_noticed_before_anything_is_paid(tmp_path: Path) -> None:
     """Once the keys of the first question were kept as long as the session."""
     file = tmp_path / "cities.csv"

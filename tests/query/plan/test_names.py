@@ -15,6 +15,7 @@ from discreet.query.plan.names import quoted
 WORDS = sorted({word.lower() for word in _KEYWORDS if word.isidentifier()})
 
 
+@pytest.mark.slow
 def test_every_word_of_the_dialect_is_a_name_a_text_and_an_alias() -> None:
     """Once 'if', 'map' and 'connect_by_root' were read as columns of that name."""
     for word in WORDS:

@@ -21,6 +21,7 @@ def profile() -> dp.Profile:
     return dp.Session(visits=table, budget=dp.Pure(20)).profile("visits", epsilon=20)
 
 
+@pytest.mark.slow
 def test_its_numbers_are_near_the_truth(profile: dp.Profile) -> None:
     """Each claim is off by at most its bar, at confidence 1 - 1e-7."""
     units, error = profile.units("0.9999999")
@@ -35,6 +36,7 @@ def test_its_numbers_are_near_the_truth(profile: dp.Profile) -> None:
     assert profile.cut(30).share < 0.02 < profile.cut(4).share
 
 
+@pytest.mark.slow
 def test_it_prints_and_draws(profile: dp.Profile) -> None:
     text = str(profile)
     assert "rows per unit" in text
@@ -45,6 +47,7 @@ def test_it_prints_and_draws(profile: dp.Profile) -> None:
     assert len(profile.plot().axes) == len(profile.histograms)
 
 
+@pytest.mark.slow
 def test_nulls_are_of_columns_of_values(profile: dp.Profile) -> None:
     with pytest.raises(BadParameter, match="must be a column of numbers"):
         profile.nulls("clinic")

@@ -39,6 +39,7 @@ def session(budget: dp.Pure | dp.Approx | dp.ZCDP) -> dp.Session:
     return dp.Session(visits=visits, budget=budget)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("engine", "tables"), [(duckdb(), 2), (Memory(), 25)], ids=["duckdb", "memory"])
 @pytest.mark.parametrize("budget", [dp.Pure(1), dp.ZCDP(1, "1e-6")], ids=str)
 def test_no_unit_moves_a_histogram_by_more_than_its_noise_allows(

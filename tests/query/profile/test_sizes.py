@@ -26,6 +26,7 @@ KINDS: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_interval_of_a_cut_holds(kind: str) -> None:
     """60 draws; a 95 % interval that misses more than 16 of them has a chance of less than 1e-6."""
@@ -42,6 +43,7 @@ def test_the_interval_of_a_cut_holds(kind: str) -> None:
     assert abs(cut.share - truth) < 0.1
 
 
+@pytest.mark.slow
 def test_a_cut_that_forgets_the_noise_is_caught() -> None:
     """The planted twin: an interval without noise misses nearly always."""
     rng = np.random.default_rng(3)

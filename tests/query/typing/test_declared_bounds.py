@@ -37,6 +37,7 @@ def session() -> dp.Session:
     return dp.Session(t=dp.table(ROWS, unit="id", columns=columns), budget=dp.Pure(10**15))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
@@ -69,6 +70,7 @@ def test_a_value_beyond_the_bounds_is_in_no_group() -> None:
     assert {row["h"]: row["n"] for row in listed.rows} == {40: 40, 99: 10}
 
 
+@pytest.mark.slow
 def test_a_constant_beyond_the_bounds_is_pointed_out() -> None:
     for asked in ("SELECT COUNT(*) FROM t WHERE h <> 99", "SELECT SUM(CASE WHEN h = 99 THEN 0 ELSE h END) FROM t",
                   "SELECT COUNT(*) FROM t WHERE day > '2030-01-01'"):  # fmt: skip

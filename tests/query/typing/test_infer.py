@@ -25,6 +25,7 @@ SEEDS = st.integers(0, 1 << 64)
 # --- properties -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sort", SORTS)
 @given(SEEDS)
 @MANY
@@ -34,6 +35,7 @@ def test_values_lie_in_the_claimed_range_and_nothing_leaves_64_bits(sort: type, 
         check_range(expression(dice, sort, dice.randint(1, 3)), row(dice))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sort", [Number, Boolean])
 @given(SEEDS)
 @MANY
@@ -43,6 +45,7 @@ def test_every_function_of_numbers_means_what_it_says(sort: type, seed: int) -> 
         check_meaning(expression(dice, sort, dice.randint(1, 3)), row(dice))
 
 
+@pytest.mark.slow
 def test_most_random_expressions_are_understood() -> None:
     """Else the two tests above would test little."""
     dice = Random(1)
@@ -62,6 +65,7 @@ def test_most_random_expressions_are_understood() -> None:
     assert sum(refused.values()) * 5 < sum(understood.values())
 
 
+@pytest.mark.slow
 def test_typing_is_a_function_of_the_question() -> None:
     def once(asked: Expression) -> object:
         try:

@@ -42,6 +42,7 @@ NUMBER = TypedColumn(Number(Fraction(1), -3, 6))
 VALUES = [None, *range(-3, 7)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [None, (*range(-3, 7), None)])
 def test_numbers(keys: tuple[Any, ...] | None) -> None:
     field = TypedColumn(NUMBER.kind, True, keys)

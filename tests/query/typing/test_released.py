@@ -22,6 +22,7 @@ def session() -> dp.Session:
     return dp.Session(t=dp.table(ROWS, unit="id", columns=COLUMNS), budget=dp.Pure(10**15))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "value"),
     [
@@ -46,6 +47,7 @@ def test_works_as_sql_says(asked: str, value: Any) -> None:
     assert next(iter(session().sql(asked).release(epsilon=10**9).rows[0].values())) == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

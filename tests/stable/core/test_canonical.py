@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ rows = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(rows, rows)
 def test_codes_agree_exactly_where_rows_do(a: Any, b: Any) -> None:
     assert (code(a) == code(b)) == (what(a) == what(b))

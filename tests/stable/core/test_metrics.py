@@ -26,6 +26,7 @@ def test_distances_of_rows(metric: RowMetric) -> None:
             assert metric.between(x, y) == distance(metric, x, y) == metric.between(y, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 def test_distances_of_units(neighbours: Neighbours) -> None:
     metric = units("id", neighbours)

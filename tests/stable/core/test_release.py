@@ -136,6 +136,7 @@ def test_a_choice_behind_a_map_keeps_its_price_on_all_small_data() -> None:
     assert not check(changed, values=["a", "b"], rows=2, searches=0, claim=Pure(1)).ok
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [ADD_REMOVE, EDIT], ids=str)
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_noise_behind_a_map_keeps_its_price_on_all_small_data(metric: Any, d: int) -> None:

@@ -22,6 +22,7 @@ from tests.stable.cases import OWNED, STRANGERS
 CHANGE_ONE = Neighbours.CHANGE_ONE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", list(Neighbours))
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_stability_is_attained(neighbours: Neighbours, d: int) -> None:

@@ -16,6 +16,7 @@ from discreet.stable.core.domains import OneOf, Rows, Text, Whole
 from tests.stable.cases import NASTY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("row", "expected"),
     [

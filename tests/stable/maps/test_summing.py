@@ -19,6 +19,7 @@ from tests.helpers.stability import Claim, attained, claim_of, refute
 from tests.stable.cases import BIG, NUMBERS, PLACED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize(
     ("tested", "values"),

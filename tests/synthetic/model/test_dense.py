@@ -17,6 +17,7 @@ DOMAINS = [
 CONDITIONS = ["c0 = 1 AND c2 = 0", "c1 = 1 OR c2 = 1", "c0 = 1", "c2 > 0", "c0 = 0 OR (c1 = 1 AND c2 = 0)", "TRUE"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda d: str(d.cells))
 def test_shares_updates_and_marginals(domain: Domain) -> None:
     model = Dense(domain.sizes)

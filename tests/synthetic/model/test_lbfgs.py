@@ -10,6 +10,7 @@ from discreet.synthetic.model.lbfgs import minimise
 Floats = NDArray[np.float64]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", [0.1, 100.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_as_low_as_scipy(bound: float, seed: int) -> None:

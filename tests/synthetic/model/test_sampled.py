@@ -5,6 +5,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from discreet.synthetic.model.fit import Measured
@@ -28,6 +29,7 @@ def measured(rows: NDArray[Any], cliques: Sequence[tuple[int, ...]]) -> list[Mea
     return found
 
 
+@pytest.mark.slow
 def test_all_three_way_marginals_at_once() -> None:
     rows, cliques = data(), list(combinations(range(10), 3))
     given = measured(rows, cliques)

@@ -120,6 +120,7 @@ def test_a_cap_on_each_cell_in_place_of_the_unit_is_seen(monkeypatch: pytest.Mon
     assert moved(memory(), Neighbours.ADD_REMOVE, 1)[0] > 1
 
 
+@pytest.mark.slow
 def test_a_domain_of_every_kind_of_column() -> None:
     rows = pa.table(
         {

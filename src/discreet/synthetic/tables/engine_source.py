@@ -37,7 +37,7 @@ from discreet.synthetic.tables.column_keys import key_of
 Counts = NDArray[np.int64]
 Clique = tuple[int, ...]
 
-MOST_COLUMNS = 60
+MOST_COLUMNS = 128
 MERGED = 1 << 20
 """Marginals are counted together, as one over all their columns, where that has at most so many cells."""
 AT_ONCE = 1 << 23

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from discreet.curator.service.config import read_config
 from discreet.curator.service.copies.marker import NAME, mark
 from discreet.curator.service.opening import open_curator
@@ -19,6 +21,7 @@ def test_a_second_ledger_is_warned_about(tmp_path: Path) -> None:
     assert mark([tmp_path / "nowhere"], "two") == []  # a folder that cannot be written to
 
 
+@pytest.mark.slow
 def test_two_curators_on_one_folder(tmp_path: Path) -> None:
     """Fails if a second curator with its own ledger says nothing."""
     config = write_town(tmp_path / "town")

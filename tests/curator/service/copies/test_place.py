@@ -22,6 +22,7 @@ from tests.helpers.ledger_places import Place
 from tests.helpers.postgres import Postgres
 
 
+@pytest.mark.slow
 def test_a_copy_of_everything_in_another_folder_is_not_served(tmp_path: Path) -> None:
     """Fails where only the head file guards: it was copied as well, and both would spend."""
     first = open_curator(read_config(write_town(tmp_path / "town")), create=True)

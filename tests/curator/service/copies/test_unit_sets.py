@@ -47,6 +47,7 @@ def register(curator: Curator, name: str, source: str, population: str, decision
     return [one for one in curator.cautions() if "two budgets" in one]
 
 
+@pytest.mark.slow
 def test_people_in_another_encoding_take_a_decision(curator: Curator, tmp_path: Path) -> None:
     """Fails if a file with one person fewer, compressed, opens a second budget without one."""
     rows("again.csv.gz", tmp_path, range(999))
@@ -57,6 +58,7 @@ def test_people_in_another_encoding_take_a_decision(curator: Curator, tmp_path: 
     register(curator, "again", "again.csv.gz", "visits")  # the budget that they have
 
 
+@pytest.mark.slow
 def test_people_in_two_tables_of_the_file_take_a_decision_there(curator: Curator, tmp_path: Path) -> None:
     curator.close()
     rows("again.csv", tmp_path, range(1, 1000))

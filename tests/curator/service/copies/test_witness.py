@@ -56,6 +56,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str | Path:
     return tmp_path / "witness" if request.param == "file" else str(request.getfixturevalue("address"))
 
 
+@pytest.mark.slow
 def test_database_and_head_restored_together_are_noticed(ledger: Ledger, place: str | Path, tmp_path: Path) -> None:
     """Fails without a witness: everything on the disk agrees with itself."""
     check_witness(ledger, place)

@@ -63,6 +63,7 @@ BY_HAND: dict[str, tuple[TotalsWork | UnitClasses, dict[Any, tuple[int, ...]]]] 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", Shape)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_numbers_by_hand(name: str, shape: Shape) -> None:
@@ -70,12 +71,14 @@ def test_numbers_by_hand(name: str, shape: Shape) -> None:
     assert computed(asked, shape) == right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", Shape)
 @pytest.mark.parametrize("name", BY_HAND)
 def test_an_empty_table_has_no_groups(name: str, shape: Shape) -> None:
     assert computed(BY_HAND[name][0], shape, TABLE.slice(0, 0)) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("salt", ["", "s", "it's"])
 def test_every_shape_keeps_the_same_keys(salt: str, most: int) -> None:
@@ -88,6 +91,7 @@ def test_every_shape_keeps_the_same_keys(salt: str, most: int) -> None:
         assert found[0] == found[1] == found[2] != computed(replace(asked, most_keys=None), Shape.HASHED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", Shape)
 @pytest.mark.parametrize("reach", [1 << 22, 1 << 23, 1 << 62], ids=["64 bits", "just beyond", "wide"])
 def test_totals_of_any_size(reach: int, shape: Shape) -> None:
@@ -109,6 +113,7 @@ def every_statement(dialect: Dialect) -> Iterator[str]:
             yield emit(replace(asked, most_keys=most), dialect, {"t": Origin("t", STORED)}).sql
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", [*DIALECTS, *EXPERIMENTAL], ids=lambda d: d.name)
 def test_every_dialect_writes_what_its_parser_reads(dialect: Dialect) -> None:
     for sql in every_statement(dialect):

@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import pytest
+
 from discreet.privacy.promises import events
 
 
@@ -14,6 +16,7 @@ def test_squares_allow_roots() -> None:
     assert events.DiscreteGaussian(sigma_squared=2).sigma ** 2 >= 2
 
 
+@pytest.mark.slow
 def test_laplace_on_the_line_dominates_any_direction() -> None:
     """Discrete Laplace in two coordinates, moved by (1, 1), against one coordinate moved by 2: exact enumeration."""
     a, cut = Fraction(1, 2), 40  # P(z) ∝ a^|z|, tails lumped at ±cut

@@ -36,6 +36,7 @@ def test_groups() -> None:
     assert Approx(TINY, TINY).group(10**9).delta >= 10**9 * TINY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event",
     [
@@ -105,6 +106,7 @@ def test_filters() -> None:
             assert rule is Rule.ZCDP
 
 
+@pytest.mark.slow
 def test_far_tails_and_tiny_deltas() -> None:
     assert 0 < tail_up(Fraction(100), 10**12) < Fraction(1, 10**1000)
     assert tail_down(Fraction(100), 10**12) == 0

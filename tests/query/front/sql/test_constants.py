@@ -89,6 +89,7 @@ def test_there_are_not_too_many() -> None:
         staged_question(f"SELECT COUNT(*) + {' + '.join([one] * 9)} AS n FROM items", TABLES)
 
 
+@pytest.mark.slow
 def test_an_answer_says_that_it_is_about_the_released_value() -> None:
     """Its bar was taken for one around the exact condition, of which it held 30 %: of how many earn more than average.
 

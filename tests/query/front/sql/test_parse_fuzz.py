@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from discreet.query.plan.expressions import Call, Column, Expression, walk
 from discreet.query.plan.nodes import Filter, Join, Measure, PerUnit, Project, Question, Relation, Scan, UnionAll
 from discreet.query.plan.schema import Schema, Stored, StoredKind, bounds, keys, resolve, table, unknown_keys
 from discreet.query.resolve.build import joined_names
+
+pytestmark = pytest.mark.slow
 
 CANARY = "canary7421"
 TABLES: dict[str, dict[str, StoredKind]] = {

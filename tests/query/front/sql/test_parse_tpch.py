@@ -152,6 +152,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", QUERIES)
 def test_no_customer_reaches_too_far(text: str) -> None:
     query = session(dp.Approx(1, "1e-6"), max_rows=3).sql(text)

@@ -195,6 +195,7 @@ REFUSED: list[tuple[str, str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("attack", "text", "what"), REFUSED, ids=[f"{a}: {text}" for a, text, _ in REFUSED])
 def test_refused_by_name(attack: str, text: str, what: str) -> None:
     with pytest.raises(BadQuestion) as caught:

@@ -93,6 +93,7 @@ LONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "after", "times"), LONG)
 def test_long_chains_are_refused(before: str, after: str, times: int) -> None:
     with pytest.raises(BadQuestion, match="nested"):
@@ -101,6 +102,7 @@ def test_long_chains_are_refused(before: str, after: str, times: int) -> None:
         assert read(nest(before, after, 50)).measures
 
 
+@pytest.mark.slow
 def test_long_lists_are_read() -> None:
     many = " OR ".join(f"cost = {i}" for i in range(1_000))
     found = where(many)
@@ -146,6 +148,7 @@ BACKTRACKING = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", BACKTRACKING)
 def test_reading_takes_time_in_proportion_to_the_text(piece: str) -> None:  # F6
     """Without a limit on nodes, 31 times ``timestamp(`` would take sqlglot longer than a person lives."""
@@ -154,6 +157,7 @@ def test_reading_takes_time_in_proportion_to_the_text(piece: str) -> None:  # F6
         assert refused_within(text, 200 * len(text) + 50_000)
 
 
+@pytest.mark.slow
 def test_joins_without_a_condition_are_read_in_bounded_time() -> None:  # F6: sqlglot tries each of them many times
     for piece in (" JOIN visits", " LEFT JOIN visits", " JOIN (visits"):
         text = f"SELECT COUNT(*) FROM visits{piece * 100}"

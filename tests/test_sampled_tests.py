@@ -1,19 +1,20 @@
-"""The lists of slow and of sampled tests name functions that are there; slow ones are left out by ``make check``."""
+"""The list of sampled tests names functions that are there."""
 
 from __future__ import annotations
 
 import ast
 from functools import cache
+from pathlib import Path
 
-import pytest
+from tools import sampled_tests
 
-from tools import sampled_tests, slow_tests
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @cache
 def defined_in(path: str) -> frozenset[str]:
     """What a file defines, names of classes as ``Class.method``; nothing if there is no file."""
-    file = slow_tests.ROOT / path
+    file = ROOT / path
     if not file.is_file():
         return frozenset()
 
@@ -34,32 +35,20 @@ def is_there(function: str) -> bool:
     return name.replace("::", ".") in defined_in(path)
 
 
-def test_the_list_names_functions_that_are_there() -> None:
-    names = slow_tests.listed()
-    assert names
-    assert sorted(name for name in names if not is_there(name)) == [], "take these lines out of tests/slow_tests.txt"
-
-
 def test_the_sampled_ones_are_there_in_order_and_none_of_them_is_a_promise_left_out() -> None:
     every = sampled_tests.listed()
     assert sorted(name for name in every if not is_there(name)) == [], "take these lines out of tests/sampled_tests.txt"
     assert list(every) == sorted(every)
     assert all(one_of == 0 or one_of >= 2 for one_of in every.values())
-    promises = (slow_tests.ROOT / "docs" / "explanation" / "promises.md").read_text()
+    promises = (ROOT / "docs" / "explanation" / "promises.md").read_text()
     assert [name for name, one_of in every.items() if one_of == 0 and f"`{name}`" in promises] == []
 
 
 def test_a_function_that_is_gone_would_be_noticed() -> None:
-    here = "tests/test_slow_tests.py"
+    here = "tests/test_sampled_tests.py"
     assert is_there(f"{here}::is_there")
     assert not is_there(f"{here}::test_that_was_here")
     assert not is_there("tests/test_gone.py::is_there")
     assert is_there("src/discreet/exact.py::discreet.exact")
     assert is_there("src/discreet/exact.py::discreet.exact.number")
     assert not is_there("src/discreet/exact.py::discreet.exact.none_such")
-
-
-def test_they_are_marked(request: pytest.FixtureRequest) -> None:
-    names = slow_tests.listed()
-    unmarked = [item.nodeid for item in request.session.items if item.get_closest_marker("slow") is None]
-    assert not [one for one in unmarked if slow_tests.function_of(one) in names]
