@@ -78,16 +78,6 @@ def with_expected_bounds(schemas: Mapping[str, Schema], missing: Sequence[Unknow
     return made
 
 
-def without_choices(schemas: Mapping[str, Schema]) -> Mapping[str, Schema]:
-    """The schemas with no bounds where they are to be chosen: for what must mean the same after another profile."""
-    return {
-        name: _declared(
-            name, one, {column: replace(said, auto=False) for column, said in one.table.columns.items() if said.auto}
-        )
-        for name, one in schemas.items()
-    }
-
-
 def _declared(name: str, schema: Schema, columns: Mapping[str, Declared]) -> Schema:
     """A schema with some columns declared anew."""
     if not columns:

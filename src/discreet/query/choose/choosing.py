@@ -38,15 +38,15 @@ from discreet.query.choose.shares import (
     shares,
 )
 from discreet.query.estimate.noise_plan import Allowance, Noised, check_selects
-from discreet.query.estimate.prepare import Part, Prepared
-from discreet.query.estimate.statistics import Rows, Statistic, Units
+from discreet.query.estimate.prepare import Part, Prepared, jobs
+from discreet.query.estimate.statistics import Distinct, Rows, Statistic, Units
 from discreet.query.lower.bounding import Noise, rows
 from discreet.query.lower.lower import UNIT, LoweredMeasure
 from discreet.query.lower.prune import prune
-from discreet.query.plan.expressions import Call, Literal, columns
+from discreet.query.plan.expressions import columns
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import MAX_ROWS
-from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Total, UnitClasses, WorkKey
+from discreet.query.plan.work import AnyWork, Exact, Total, UnitClasses, WorkKey
 from discreet.randomness import Bits
 
 MOST_ROWS = 1 << 16
@@ -172,7 +172,7 @@ def choose(plan: Choosing, compute: Compute, draw: Draw, bits: Bits, kept: Kept)
             kept.reach[place] = _groups_of_a_unit(plan, opened, own, compute, bits)
         if opened.selects and place not in kept.selected:
             allowed = selecting_allowance(plan.allowance, own.selecting, selecting)
-            units = _selected(plan, opened, kept.reach.get(place), allowed, draw)
+            units = _selected(plan, opened, allowed, draw)
             kept.selected[place], kept.histograms[place, _SIZES] = units
         if place not in kept.chosen:
             kept.chosen[place] = _chosen(plan, place, compute, draw, bits, kept)
@@ -229,7 +229,7 @@ def _values_kept(plan: Choosing, place: int, most: int, compute: Compute, bits: 
     """
     opened = plan.parts[place]
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].distinct)) / len(opened.distinct)
-    works = [_distinct_values(opened, measure, cap, bits) for measure in opened.distinct for cap in (1, most)]
+    works = [_pairs_kept(plan, place, measure, cap, bits) for measure in opened.distinct for cap in (1, most)]
     exact = iter(compute(works))
     kept = {}
     for measure in opened.distinct:
@@ -241,13 +241,14 @@ def _values_kept(plan: Choosing, place: int, most: int, compute: Compute, bits: 
     return kept
 
 
-def _distinct_values(opened: OpenPart, measure: LoweredMeasure, cap: int, bits: Bits) -> DistinctWork:
-    part, x = opened.part, measure.arguments[0]
-    value = x.lowered if measure.where is None else Call("case", (measure.where, x.lowered, Literal(None)))
-    keys = tuple(WorkKey(key.name, key.typed.lowered, key.typed.keys) for key in part.keys)
-    source = prune(part.whole, frozenset({UNIT}).union(columns(value), *(columns(key.expression) for key in keys)))
-    salt = f"{bits.below(1 << 128):032x}"
-    return DistinctWork(source=source, unit=UNIT, keys=keys, value=value, cap=cap, salt=salt)
+def _pairs_kept(plan: Choosing, place: int, measure: LoweredMeasure, cap: int, bits: Bits) -> AnyWork:
+    """The distinct pairs of group and value, so many of each unit: the work of the answer, with another cap."""
+    opened, kept = plan.parts[place], replace(measure, open=False, clip=cap)
+    part = replace(opened.part, caps=usual(opened).caps).asking((kept,))
+    (statistic,) = part.recipes[0].needs
+    law = next(one for other, one in plan.noise[place].items() if isinstance(other, Distinct))
+    (job,) = jobs(part, {statistic: law}, None, f"{bits.below(1 << 128):032x}")
+    return job.work
 
 
 def _noise_of_clip(opened: OpenPart, noised: Mapping[Statistic, Noised], measure: LoweredMeasure | None) -> float:
@@ -355,11 +356,15 @@ def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: Shares, compute: Co
 
 
 def _selected(
-    plan: Choosing, opened: OpenPart, most: int | None, allowance: Allowance, draw: Draw
+    plan: Choosing, opened: OpenPart, allowance: Allowance, draw: Draw
 ) -> tuple[tuple[tuple[Any, ...], ...], Histogram]:
-    """The groups that enough units have, and how many units each has."""
+    """The groups that enough units have, and how many units each has, about.
+
+    A unit of t groups weighs 1/√t in each of them (with Laplace noise: 1 in one of them). If it weighed m times as much
+    where it has m² groups and more, the noise would have to be m times as large, and others would be drowned by it.
+    """
     question, part = plan.question_of(opened), opened.part
-    caps = replace(part.caps, auto=False, max_groups=part.caps.max_groups if most is None else most)
+    caps = replace(part.caps, auto=False, max_groups=1 if part.caps.auto else part.caps.max_groups)
     caps = caps if caps.max_rows is not None else replace(caps, max_rows=MOST_ROWS)
     units = replace(part, caps=caps, measures=(), recipes=(), given=True)
     ((released, noised),) = draw([replace(question, parts=(units,))], allowance)

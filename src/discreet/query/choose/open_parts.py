@@ -33,7 +33,7 @@ class OpenPart:
     rows: bool
     """How many rows of a unit count."""
     groups: bool
-    """In how many groups a unit counts."""
+    """In how many groups a unit counts, where units are counted."""
     clipped: tuple[int, ...]
     """The measures, by place, whose units are scaled down to a total: means of open values, and sums not beside one."""
     values: tuple[int, ...]
@@ -71,9 +71,10 @@ def open_part(part: Part) -> OpenPart | None:
     clipped = tuple(i for i, m in measures if i in sums - made or (m.open and m.measure.aggregate is Aggregate.AVG))
     others = [m for i, m in measures if i not in sums]
     rows = auto and any(m.measure.aggregate is not Aggregate.COUNT_UNITS for m in others)
-    by_units = part.selects or any(m.measure.aggregate is Aggregate.COUNT_UNITS for m in others)
-    groups = auto and bool(part.keys) and by_units and part.caps.max_groups is None
-    return OpenPart(part, rows, groups, clipped, values) if rows or groups or clipped or values else None
+    counts_units = any(m.measure.aggregate is Aggregate.COUNT_UNITS for m in others)
+    groups = auto and bool(part.keys) and counts_units and part.caps.max_groups is None
+    selects = auto and part.selects
+    return OpenPart(part, rows, groups, clipped, values) if rows or groups or clipped or values or selects else None
 
 
 def mean_of(measure: LoweredMeasure, measures: tuple[LoweredMeasure, ...]) -> LoweredMeasure | None:

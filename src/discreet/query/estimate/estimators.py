@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate.error_bounds import Share
-from discreet.query.estimate.inversion import Line, ratio
+from discreet.query.estimate.inversion import Line, combined_error, ratio
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.statistics import Bins, Centred, Statistic
 from discreet.query.functions.dates import Span
@@ -301,10 +301,14 @@ class SumFrom(Recipe):
         return np.round(values) if self.is_whole else values
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The two errors add up."""
-        (low, high), (least, most) = noisy[self.centred].ends(miss / 2), noisy[self.count].ends(miss / 2)
-        centre = float(self.x.centre)
-        values = noisy[self.centred].values + centre * noisy[self.count].values
+        """By the law of both noises together; where one was selected or fitted, the two errors add up."""
+        top, many, centre = noisy[self.centred], noisy[self.count], float(self.x.centre)
+        values = top.values + centre * many.values
+        if top.own_noise is not None and many.own_noise is not None:
+            noises, weights = (top.own_noise, many.own_noise), (np.ones(1), np.array([centre]))
+            middle, error = top.middle + centre * many.middle, combined_error(noises, weights, miss)
+            return rounded(values, middle - error, middle + error, self.is_whole)
+        (low, high), (least, most) = top.ends(miss / 2), many.ends(miss / 2)
         around = np.minimum(centre * least, centre * most), np.maximum(centre * least, centre * most)
         return rounded(values, low + around[0], high + around[1], self.is_whole)
 

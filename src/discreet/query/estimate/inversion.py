@@ -28,7 +28,8 @@ _LEAST = 1e-8
 _RARER = 1e-7
 """A miss below which nothing rarer is looked for."""
 _GROUPS = 1024  # at once
-_CELLS = 128
+_PIECES = (128, 16, 16, 16)
+"""Into how many pieces the possible values of a ratio are cut; then those that are left, once more."""
 _HALVINGS = 45
 
 
@@ -127,22 +128,34 @@ def ratio(
     first to the last. Where there is none, the noise was larger than its bar: then those for a thousandth of the miss,
     or the whole range where there are none of these either.
     """
-    grid = np.linspace(*between, _CELLS + 1)
-    ends = [np.abs(line.at(grid)) for line in lines]
-    errors = combined_error(noises, [np.maximum(w[:-1], w[1:]) for w in ends], miss)
     start = np.asarray(sum(line.start * v for line, v in zip(lines, values, strict=True)), dtype=np.float64)
     slope = np.asarray(sum(line.slope * v for line, v in zip(lines, values, strict=True)), dtype=np.float64)
     low, high = np.empty_like(start), np.empty_like(start)
     for i in range(0, len(start), _GROUPS):
         some = slice(i, i + _GROUPS)
-        first, last = _solved(start[some], slope[some], grid[:-1, None], grid[1:, None], errors[:, None])
-        low[some], high[some] = first.min(axis=0), last.max(axis=0)
+        first, last = np.array([between[0]]), np.array([between[1]])
+        nowhere = np.zeros(len(start[some]), dtype=bool)
+        for pieces in _PIECES:
+            grid = first + (last - first) * np.linspace(0.0, 1.0, pieces + 1)[:, None]
+            errors = _errors(grid, noises, lines, miss)
+            ends = _solved(start[some], slope[some], grid[:-1], grid[1:], errors)
+            first, last = ends[0].min(axis=0), ends[1].max(axis=0)
+            nowhere |= first > last
+            first, last = np.where(nowhere, between[0], first), np.where(nowhere, between[1], last)
+        low[some], high[some] = np.where(nowhere, np.inf, first), np.where(nowhere, -np.inf, last)
     nothing = np.flatnonzero(low > high)
     if len(nothing) and miss > _RARER:
         low[nothing], high[nothing] = ratio([v[nothing] for v in values], noises, lines, between, miss / 1000)
     else:
         low[nothing], high[nothing] = between
     return low, high
+
+
+def _errors(grid: Floats, noises: Sequence[Noised], lines: Sequence[Line], miss: float) -> Floats:
+    """For each piece of a grid, an error that is large enough for the weights of every θ in it."""
+    sizes = [np.abs(line.at(grid)) for line in lines]
+    largest = [np.maximum(size[:-1], size[1:]) for size in sizes]
+    return combined_error(noises, [size.reshape(-1) for size in largest], miss).reshape(largest[0].shape)
 
 
 def _solved(start: Floats, slope: Floats, left: Floats, right: Floats, error: Floats) -> tuple[Floats, Floats]:

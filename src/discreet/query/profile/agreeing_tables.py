@@ -27,7 +27,7 @@ from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.statistics import ONE, Rows, Statistic, Units
 from discreet.query.estimate.two_sided_sums import Count
 from discreet.query.lower.bounding import each_counts_once
-from discreet.query.run import Quote, Released
+from discreet.query.run import Released
 
 AGREED = (
     "counts are made to agree with the other tables of the plan, by least squares; free, and no interval is shorter"
@@ -85,25 +85,6 @@ def gains(shapes: Sequence[CountTable | None]) -> list[float]:
             precision = sum(1 / other.variance_of(some) for other in known if some <= set(other.sizes))
             total += centred / over**2 / precision
         found.append(float(np.sqrt(total / shape.variance)))
-    return found
-
-
-def expected_gains(quote: Quote) -> list[float]:
-    """The same for each question of a plan, before data is touched: those about the same rows with the same caps."""
-    found = [1.0] * len(quote.questions)
-    groups: dict[Hashable, dict[frozenset[Axis], list[int]]] = {}
-    shapes = {}
-    for i, question in enumerate(quote.questions):
-        part = question.parts[0]
-        shape = shape_of(part, quote.noised(part)) if len(question.parts) == 1 else None
-        if shape is not None:
-            shapes[i] = shape
-            groups.setdefault((part.whole, part.caps), {}).setdefault(frozenset(shape.sizes), []).append(i)
-    for same in groups.values():
-        each = gains([shapes[places[0]] for places in same.values()])
-        for places, gain in zip(same.values(), each, strict=True):
-            for i in places:
-                found[i] = gain
     return found
 
 

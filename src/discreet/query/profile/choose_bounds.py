@@ -5,8 +5,6 @@ Promise: a function of released numbers and public metadata alone. ``NoEstimate`
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -16,15 +14,12 @@ import numpy as np
 
 from discreet.errors import NoEstimate
 from discreet.exact import significant
-from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
 from discreet.query.profile.histogram import Floats, Histogram
-from discreet.query.profile.questions import About, Asked
 from discreet.query.profile.tails import Tails, beyond
-from discreet.query.run import Quote
 
 GROUPS = 20
 """A sum is mostly asked by group: in so many, the noise of a sum whose bound is the mean is so many parts of all units.
@@ -82,30 +77,6 @@ def choose_bounds(values: Histogram, *, nullable: bool = True, noise: float | No
     return ChosenBounds(values.column, bounds(-low, high, nullable=nullable), under + over, farther)
 
 
-def units_to_see(asked: Sequence[Asked], planned: Quote) -> int:
-    """How many units, about, must have values of one class for bounds to be chosen from these histograms of values, if
-    they are released with the noise that is planned: fewer do not stand out. The largest number of all of them.
-    """
-    found = [0.0]
-    for one in asked:
-        if one.about is About.VALUES:
-            (part,) = one.prepared.parts
-            (noised,) = (planned.plan.sets[planned.place(part)][statistic] for statistic in part.need.statistics)
-            gaussian = isinstance(noised.noise, Gaussian)
-            scale = (float(noised.variance) / (1 if gaussian else 2)) ** 0.5
-            found.append(_error_of_sum(scale, 1, len(one.labels), gaussian))
-    return math.ceil(max(found))
-
-
-def typical_size(values: Histogram) -> float:
-    """How far from 0 a value is, on average; ``NoEstimate`` if none stands out from the noise."""
-    counts = values.values[:-1]
-    first, last = _range(values, counts)
-    sides = [_side(values, sign, sign * SIGNED_POWERS[end]) for sign, end in ((-1, first), (1, last))]
-    many = sum(side.many for side in sides) + max(float(counts[SIGNED_POWERS.index(0)]), 0.0)
-    return sum(side.total for side in sides) / max(many, 1.0) or float(values.step)
-
-
 @dataclass(frozen=True, slots=True)
 class _Side:
     """The values on one side of 0: classes outwards, and how many values each has, in several ways."""
@@ -120,11 +91,6 @@ class _Side:
     def total(self) -> float:
         """Of the sizes of all values, about."""
         return self.ways.middle(self.counts @ self.sizes)
-
-    @property
-    def many(self) -> float:
-        """All values, about."""
-        return self.ways.middle(self.counts.sum(axis=1))
 
     def best(self, total: float, noise: float) -> tuple[Fraction, float]:
         """The end for which noise and cut together are least, and the share of the total beyond it."""

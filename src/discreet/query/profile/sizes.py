@@ -148,11 +148,6 @@ class UnitSizes:
         low = float(self.counts @ least) - self.histogram.error(least, miss)
         return max(low, 0.0), max(float(self.counts @ most) + self.histogram.error(most, miss), 0.0)
 
-    def rows_beyond(self, cap: int, miss: float) -> float:
-        """At most so many rows of units within the reach does a cap cut, but for a chance of ``miss``."""
-        more = np.maximum(self._ends()[1] - cap, 0.0)
-        return max(float(self.counts @ more) + self.histogram.error(more, miss), 0.0) if more.any() else 0.0
-
     def kept(self, cap: int) -> float:
         """Rows that a cap leaves, about: of units within the reach, and a guess of the rest."""
         return max(self.sum_of(lambda sizes: np.minimum(sizes, cap)), 1.0)
@@ -173,14 +168,6 @@ class UnitSizes:
     def middle(self, found: Floats) -> float:
         """One number for those that these ways have: the weighted median."""
         return self._tails.middle(found)
-
-    def on_average(self, found: Floats) -> float:
-        """The same: the weighted mean."""
-        return self._tails.mean(found)
-
-    def expected(self, errors: Floats) -> float:
-        """One error for those that these ways have: their geometric mean, since a choice is judged by ratios."""
-        return self._tails.mean_by_ratio(errors)
 
     def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
@@ -209,35 +196,6 @@ class UnitSizes:
             (*wider, more(miss / 2)),
             float(np.maximum(counts, 0.0).sum()),
         )
-
-    def spread_errors(self, cap: int, share: float, clustering: Callable[[Floats], Floats]) -> Floats:
-        """The relative error, one deviation, of a group with this share of the rows, counted with a cap and rescaled,
-        for each of these ways.
-
-        Where each unit has its rows in groups that do not depend on how many it has, Σ n_uk (1 - r w_u) has about the
-        variance p Σ n_u² (1 - r w_u)²; ``clustering`` is the share of its square that a unit of this size keeps (1: one
-        group each).
-        """
-        every, kept = self.sums_of(lambda n: n), self.sums_of(lambda n: np.minimum(n, cap))
-        ratio = np.maximum(every, 1.0) / np.maximum(kept, 1.0)
-        squares, both, inside = (
-            self.sums_of(part)
-            for part in (
-                lambda n: clustering(n) * n**2,
-                lambda n: clustering(n) * n * np.minimum(n, cap),
-                lambda n: clustering(n) * np.minimum(n, cap) ** 2,
-            )
-        )
-        variance = share * np.maximum(squares - 2 * ratio * both + ratio**2 * inside, 0.0)
-        return np.asarray(np.sqrt(variance) / (share * np.maximum(every, 1.0)))
-
-
-def same_rank(many: Floats, groups: UnitSizes) -> Floats:
-    """For each class of sizes, the number of groups of units of the same rank."""
-    there = np.maximum(groups.counts, 0.0)
-    upto = np.cumsum(there) / max(float(there.sum()), 1.0)
-    ranks = (np.cumsum(many) - many / 2) / max(float(many.sum()), 1.0)
-    return np.asarray(np.interp(ranks, upto - there / max(float(there.sum()), 1.0) / 2, groups.typical))
 
 
 def share_beyond(
