@@ -67,7 +67,7 @@ LAYERS = """
     privacy
     randomness
     progress picture unit_id shown
-    errors+exact
+    errors+exact+messages
 """
 GROUPS = [(row, group) for row, line in enumerate(LAYERS.split("\n")) for group in line.split()]
 PLACE = {name: (row, group) for row, group in GROUPS for name in group.split("+")}

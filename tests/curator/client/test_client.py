@@ -71,8 +71,8 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert answer.to_polars().height == 3
     assert "spent" in answer.explain()
     assert "Aton" in str(answer)
-    assert str(answer).endswith("\n".join((answer.counted, *answer.notes)))
-    assert answer.counted == preview.counted
+    assert str(answer).endswith("\n".join(answer.footer()))
+    assert answer.notes == preview.notes
     verify_receipt(answer.receipt, session.public_key)
     verify_card(answer.card, session.public_key)
     assert session.answer(answer.number).rows == answer.rows
@@ -117,7 +117,7 @@ def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -
     assert cost.endswith("would be left")
     assert count == f"n: ± {significant(preview.error('n'), 4)} (90%)"
     assert pay == f"pay: ± {significant(preview.error('pay'), 4)} (90%) in a group of 40 rows"
-    assert counted == preview.counted != ""
+    assert counted == str(preview.notes[0])
     assert advice.startswith("half the error")
     assert repr(preview) == str(preview)
     assert sum(share for _, share in preview.shares) == pytest.approx(1)

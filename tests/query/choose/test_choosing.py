@@ -189,7 +189,7 @@ def test_an_answer_says_to_what_people_were_scaled_down() -> None:
     assert (rows.column, rows.of, totals.column, totals.of) == ("", "rows", "s", "totals")
     assert rows.limit >= 5
     assert totals.limit >= 100
-    assert str(totals) in answer.counted
+    assert totals.note in answer.notes
     declared = dp.table(TABLE, unit="id", max_rows=3, columns={"x": dp.bounds(0, 100)})
     own = dp.Session(t=declared, budget=dp.Pure(9))
     assert own.sql("SELECT SUM(x) AS s FROM t").release(epsilon=1).clipped == ()
