@@ -16,7 +16,6 @@ from typing import Any, Self
 
 Field = Any
 """What JSON can hold, tuples of it, and released values."""
-_PLAIN_TYPES = (str, int, float, bool, tuple, type(None))
 
 
 class Interface(Enum):
@@ -61,8 +60,11 @@ class Message:
 
     def as_json(self, interface: Interface = Interface.HTTP) -> dict[str, Any]:
         """As it is stored and sent."""
-        fields = {name: value if isinstance(value, _PLAIN_TYPES) else str(value) for name, value in self.parts}
-        return {"code": self.code, "fields": fields, "text": self.text(interface)}
+        return {
+            "code": self.code,
+            "fields": {name: _plain(value) for name, value in self.parts},
+            "text": self.text(interface),
+        }
 
     @classmethod
     def read(cls, sent: Any) -> Self:
@@ -104,6 +106,13 @@ def _frozen(fields: Any) -> tuple[tuple[str, Field], ...]:
     return tuple((str(name), tuple(value) if isinstance(value, list) else value) for name, value in fields.items())
 
 
+def _plain(value: Field) -> Any:
+    """As JSON can hold it: dates are texts."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
 class _Words(Formatter):
     """``{n:rows}`` is "1 row" or "2 rows", ``{n:of rows}`` of (1, 3) is " in 1 of 3 rows", ``{x:4}`` has 4 digits."""
 
@@ -137,16 +146,16 @@ _LARGER = "A larger epsilon, larger groups or tighter bounds would help."
 
 TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     # --- notes on an answer or a preview, worst first ---------------------------------------------------------------
-    "null_too_few": "{column} is NULL: too few units to choose how far one may reach. Raise epsilon or declare max_rows.",
+    "null_too_few": "{column} is NULL: too few units to choose a contribution bound. Raise epsilon or declare one.",
     "null_no_values": "{column} is NULL: no values stand out from the noise. Raise epsilon or declare bounds.",
     "null_quotient": "{column} is NULL{rows:of rows}: its divisor may be 0 within its 95% confidence interval.",
     "says_nothing": "{column} says nothing{groups:of groups}: ± spans all that its bounds allow. " + _LARGER,
     "would_say_nothing": "{column} would say nothing: ± spans all that its bounds allow. " + _LARGER,
     "no_interval": "{column} has no ±{rows:of rows}: it may be any number within the intervals it is computed from.",
-    "clamped_condition": "A condition is computed from values clamped to their declared bounds, so that they fit 64 bits.",
+    "clamped_condition": "A condition is computed from values clamped to their declared bounds, to fit 64 bits.",
     "compared_outside": "{column} is compared with a constant outside its bounds: conditions see stored values, "
     "aggregates see clamped ones.",
-    "given_value": "{name} = {value:value}{error:±} was released first, for {cost}. ± is for the query with this value.",
+    "given_value": "{name} = {value:value}{error:±} was released first, for {cost}. ± is for the query with it.",
     "rows_scaled": "Units with more than {limit:rows} were scaled down to that; ± leaves this out.",
     "totals_scaled": "Totals of {column} above {limit:4} per unit were scaled down to that; ± leaves this out.",
     "distances_scaled": "Distances of {column} from its centre above {limit:4} per unit were scaled down to that; "

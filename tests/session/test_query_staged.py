@@ -49,7 +49,7 @@ TEXT = "SELECT COUNT(*) AS n FROM t WHERE e > (SELECT AVG(e) FROM t)"
 def test_a_preview_shows_how_the_price_is_split() -> None:
     asking = session(1)
     shown = asking.sql(TEXT).preview(epsilon=1)
-    assert "released first, for epsilon 1/5: avg_e" in str(shown)
+    assert "avg_e is released first, for epsilon 1/5" in str(shown)
     assert "the answer itself costs epsilon 4/5" in str(shown)
     assert shown.cost == "epsilon 1"
     assert shown.affordable

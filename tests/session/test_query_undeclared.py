@@ -95,7 +95,7 @@ def test_an_answer_made_of_several_questions_chooses_for_each_of_them(together: 
     if together:
         answer, _ = own.workload([text, COUNT]).release(epsilon=50)
     else:
-        assert "chooses contribution bounds" in str(own.sql(text).preview(epsilon=50))
+        assert "of the cost chooses bounds" in str(own.sql(text).preview(epsilon=50))
         answer = own.sql(text).release(epsilon=50)
     assert own.remaining == dp.Pure(50)
     assert sum(answer["n"]) == pytest.approx(len(PEOPLE), rel=0.1)

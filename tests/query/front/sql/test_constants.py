@@ -116,7 +116,7 @@ def test_an_answer_says_that_it_is_about_the_released_value() -> None:
 
 
 def test_a_value_that_is_null_or_a_text_has_no_bar() -> None:
-    assert str(GivenValue("m", None, None, "epsilon 1")).startswith("released first, for epsilon 1: m = NULL; ")
+    assert str(GivenValue("m", None, None, "epsilon 1").note).startswith("m = NULL was released first, for epsilon 1. ")
     note = GivenValue("d", "2024-01-01", None, "epsilon 1")
     again = pickle.loads(pickle.dumps(note))  # noqa: S301
     assert (again, again.name, again.value, again.error) == (note, "d", "2024-01-01", None)
