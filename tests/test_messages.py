@@ -26,6 +26,7 @@ EXAMPLES: dict[str, Any] = {
     "±": 0.25,
     "and": ("a", "b"),
     "or": ("a", "b"),
+    "options": ("a", "b"),
 }
 OTHERS_WORDS = {
     Interface.COMMAND: ("dp.", "session.", "=...", "POST ", "answer."),

@@ -130,6 +130,8 @@ class _Words(Formatter):
             return "NULL" if value is None else _digits(value, 6) if isinstance(value, float) else str(value)
         if format_spec == "±":
             return "" if value is None else f" ± {_digits(value, 3)}"
+        if format_spec == "options":
+            return " and ".join(f"--{name}" for name in value)
         if format_spec in {"and", "or"}:
             return f" {format_spec} ".join(map(str, value))
         return str(super().format_field(value, format_spec))
@@ -243,6 +245,20 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
         _CLI: "release a profile with discreet profile; use a larger epsilon if one showed nothing",
         _HTTP: "POST /api/datasets/{{dataset}}/profile releases one; use a larger epsilon if one showed nothing",
         _PAGE: "release a profile with “Profile of …” beside the query; use a larger epsilon if one showed nothing",
+    },
+    "release_keys": {
+        _PY: 'release them with session.suggest_keys("{column}", epsilon=...), then use session.with_columns',
+        _CLI: "list them with --keys {column}=a,b",
+        _HTTP: "ask the owner to list the values of {column}",
+    },
+    "declare_values": {
+        _PY: "declare {column} by dp.keys or dp.bounds in dp.table, or give its values in domain={{...}}",
+        _CLI: "declare it with --keys {column}=a,b or --bounds {column}=low:high",
+        _HTTP: "ask the owner to declare keys or bounds of {column}",
+    },
+    "give_amounts": {
+        _PY: "give {amounts:and}",
+        _CLI: "give {amounts:options}",
     },
     "owner_raises": "only its owner can raise the budget",
     "smaller_epsilon": {

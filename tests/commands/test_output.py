@@ -45,7 +45,7 @@ def test_a_wrong_file_or_name_is_one_line_too_and_json_with_json(config: Path, a
     assert done.stderr.count("\n") == 1
     if arguments[:2] != ("ledger", "export") and arguments[0] != "serve":
         shown = json.loads(run(*given, "--json").stderr)
-        assert set(shown["error"]) == {"kind", "message", "hint", "fields"}
+        assert set(shown["error"]) == {"kind", "code", "message", "hint", "fields"}
 
 
 @pytest.mark.slow

@@ -274,8 +274,9 @@ class AnswerTable(BaseModel):
     cost: str
     clipped: list[dict[str, Any]] = []
     """To what contributions of one unit were scaled down, where the query chose that."""
-    notes: list[Note] = []
-    """What a reader must know of the numbers, worst first."""
+    notes: list[Note | str] = []
+    """What a reader must know of the numbers, worst first. An older version stored sentences, one in ``counted``."""
+    counted: str = ""
     story: list[str]
     bins: dict[str, float] = {}
     """Keys that are the lower ends of bins, and how wide these are."""

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 
-from discreet.answer import CONFIDENCE, GivenValue, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number
 from discreet.messages import Message, worst_first
 from discreet.privacy.promises.events import Event
@@ -196,13 +196,6 @@ class TableAnswer(Answered):
         bare = (without_bars(name, self[name], bars[name]) for name in unbounded)
         nulls = (null_quotients(name, [one == EVERYTHING for one in ends[name]]) for name in unbounded)
         return (*found, *(words for words in (*nulls, *bare) if words is not None))
-
-    @property
-    def given(self) -> tuple[GivenValue, ...]:
-        """The values that were released first and stand in the query as constants: the error bars are about the query
-        with these, not with the exact ones.
-        """
-        return GivenValue.of(self.own_notes)
 
     @property
     def clipped(self) -> tuple[Clip, ...]:

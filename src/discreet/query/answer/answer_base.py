@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer import CONFIDENCE, confidence_level, how_many
+from discreet.answer import CONFIDENCE, GivenValue, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number, significant
 from discreet.messages import Interface, Message, message
@@ -82,6 +82,13 @@ class Answered(ABC):
     def notes(self) -> tuple[Message, ...]:
         """What a reader must know of the numbers, worst first."""
         return ()
+
+    @property
+    def given(self) -> tuple[GivenValue, ...]:
+        """The values that were released first and stand in the query as constants: the error bars are about the query
+        with these, not with the exact ones.
+        """
+        return GivenValue.of(self.notes)
 
     # --- values -----------------------------------------------------------------------------------------------------
 
