@@ -21,9 +21,9 @@ class Malformed(Exception):
 
 
 class Reader:
-    """The fields of one message, in order.
+    r"""The fields of one message, in order.
 
-    >>> Reader(b"abc\\0" + (7).to_bytes(2, "big")).text()
+    >>> Reader(b"abc\0" + (7).to_bytes(2, "big")).text()
     'abc'
     """
 
@@ -143,9 +143,9 @@ def read_text(body: bytes) -> str:
 
 
 def read_settings(body: bytes) -> dict[str, str]:
-    """The settings of a startup message.
+    r"""The settings of a startup message.
 
-    >>> read_settings(b"user\\0ana\\0database\\0visits\\0\\0")
+    >>> read_settings(b"user\0ana\0database\0visits\0\0")
     {'user': 'ana', 'database': 'visits'}
     """
     reader, settings = Reader(body), dict[str, str]()
@@ -159,10 +159,10 @@ def read_settings(body: bytes) -> dict[str, str]:
 
 
 def message(kind: str, body: bytes = b"") -> bytes:
-    """One message.
+    r"""One message.
 
     >>> message("Z", b"I")
-    b'Z\\x00\\x00\\x00\\x05I'
+    b'Z\x00\x00\x00\x05I'
     """
     return kind.encode() + struct.pack("!i", len(body) + 4) + body
 

@@ -15,7 +15,7 @@ from typing import Any
 from discreet.curator.client.dbapi import DataError
 from discreet.curator.client.dbapi import literal as sql_literal
 
-_EPOCH = datetime(2000, 1, 1)  # noqa: DTZ001 - moments have no zone here
+_EPOCH = datetime(2000, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class WireType:
     name: str
 
 
-BOOL, INT8, INT4, TEXT = WireType(16, 1, "boolean"), WireType(20, 8, "bigint"), WireType(23, 4, "integer"), WireType(25, -1, "text")  # fmt: skip
+BOOL, INT8, TEXT = WireType(16, 1, "boolean"), WireType(20, 8, "bigint"), WireType(25, -1, "text")
 FLOAT8, DATE = WireType(701, 8, "double precision"), WireType(1082, 4, "date")
 TIMESTAMP, TEXTS = WireType(1114, 8, "timestamp without time zone"), WireType(1009, -1, "text[]")
 _NUMBERS = {20: "!q", 21: "!h", 23: "!i", 26: "!I", 700: "!f", 701: "!d"}
@@ -37,10 +37,10 @@ _TEXTS = {0, 18, 19, 25, 705, 1042, 1043}
 
 
 def encoded(value: Any, kind: WireType, form: int) -> bytes | None:
-    """A value as a client reads it; ``form`` is 0 for text, 1 for binary.
+    r"""A value as a client reads it; ``form`` is 0 for text, 1 for binary.
 
     >>> encoded(True, BOOL, 0), encoded(1.5, FLOAT8, 0), encoded(date(2000, 1, 2), DATE, 1)
-    (b't', b'1.5', b'\\x00\\x00\\x00\\x01')
+    (b't', b'1.5', b'\x00\x00\x00\x01')
     """
     if value is None:
         return None
