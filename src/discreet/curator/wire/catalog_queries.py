@@ -49,8 +49,9 @@ def _known(table: exp.Table) -> bool:
 def rewritten(tree: exp.Query) -> str:
     """The statement over our own tables, with the few functions that the catalogue has, as DuckDB reads it."""
     changed = tree.copy()
-    for node in changed.find_all(exp.Into, exp.Lock):
-        raise BadQuestion(f"{node.key.upper()} cannot be used with the system catalogue.")
+    refused = next(changed.find_all(exp.Into, exp.Lock), None)
+    if refused is not None:
+        raise BadQuestion(f"{refused.key.upper()} cannot be used with the system catalogue.")
     _name_columns(changed)
     for node in reversed(list(changed.walk())):  # parts before the whole
         new = _change(node)
@@ -71,7 +72,13 @@ def _name_columns(tree: exp.Query) -> None:
 
 def _column_name(column: exp.Expr) -> str:
     match column:
-        case exp.Cast() | exp.Paren() | exp.Collate():
+        case exp.Cast():
+            inner: Any = column.this
+            while isinstance(inner, exp.Cast):
+                inner = inner.this
+            name = _column_name(inner)
+            return column.to.sql(dialect=_DIALECT).lower() if name == "?column?" else name
+        case exp.Paren() | exp.Collate():
             return _column_name(column.this)
         case exp.Dot():
             return _column_name(column.expression)
@@ -117,7 +124,7 @@ def _change_cast(node: Any) -> exp.Expr:
         name = "_class_oid" if isinstance(inner, exp.Literal) and inner.is_string else "_class_name"
         return exp.Anonymous(this=name, expressions=[inner])
     if wanted in {"oid", "xid", "cid"}:
-        return inner if isinstance(inner, exp.Anonymous) else exp.cast(inner, "BIGINT")  # type: ignore[no-any-return]
+        return inner if isinstance(inner, exp.Anonymous) else exp.cast(inner, "BIGINT")
     if wanted in _OBJECTS | {"char", "name", "cstring"} or wanted.startswith("information_schema."):
         return exp.cast(inner, "VARCHAR")
     if wanted.endswith("[]"):

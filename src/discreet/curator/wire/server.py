@@ -27,8 +27,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote
 
+from discreet.curator import logs
 from discreet.curator.client.client import RemoteSession
 from discreet.curator.client.transport import Transport
+from discreet.curator.service.config import read_config
 from discreet.curator.wire import messages
 from discreet.curator.wire.catalog import Catalog
 from discreet.curator.wire.connection import Connection, Refused, state_of
@@ -43,6 +45,8 @@ WITHOUT_TOKEN = 32
 """Connections of one address that have not signed in yet."""
 STARTING = 15.0
 """Seconds in which a client must have signed in."""
+REFUSING = 2.0
+"""Seconds for a connection that is refused because there are too many."""
 _CATALOGS = 32
 
 
@@ -102,9 +106,11 @@ class WireServer:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             async with asyncio.timeout(STARTING):
                 if len(self._open) > PLACES or self._starting[address] > WITHOUT_TOKEN:
-                    await _sent(client, messages.report("E", "FATAL", "53300", "There are too many connections."))
+                    async with asyncio.timeout(REFUSING):
+                        await self._start(client, None)
+                        await _sent(client, messages.report("E", "FATAL", "53300", "There are too many connections."))
                     return
-                secure, settings = await self._start(client)
+                secure, settings = await self._start(client, self._tls)
                 if settings is None and not secure:
                     return
                 reader, writer = await self._stream(client, secure=secure)
@@ -140,15 +146,15 @@ class WireServer:
                     writer.close()
             client.close()
 
-    async def _start(self, client: socket.socket) -> tuple[bool, dict[str, str] | None]:
+    async def _start(self, client: socket.socket, tls: ssl.SSLContext | None) -> tuple[bool, dict[str, str] | None]:
         """Whether TLS follows, and else the settings. Exactly the bytes of these messages are read, and no more."""
         while True:
             size, code = struct.unpack("!ii", await _received(client, 8))
             if not 8 <= size <= messages.LARGEST_STARTUP:
                 raise Malformed
             if code == messages.SSL_REQUEST and size == 8:
-                await _sent(client, b"N" if self._tls is None else b"S")
-                if self._tls is not None:
+                await _sent(client, b"N" if tls is None else b"S")
+                if tls is not None:
                     return True, None
             elif code == messages.GSS_REQUEST and size == 8:
                 await _sent(client, b"N")
@@ -253,14 +259,11 @@ async def _sent(client: socket.socket, body: bytes) -> None:
 
 def start(config: Path) -> subprocess.Popen[bytes]:
     """The port of a curator.toml, in a process that ends with this one."""
-    return subprocess.Popen([sys.executable, "-m", "discreet.curator.wire.server", str(config)])  # noqa: S603
+    return subprocess.Popen([sys.executable, "-m", WireServer.__module__, str(config)])  # noqa: S603
 
 
 def main(config: Path) -> None:
     """Serve until stopped."""
-    from discreet.curator import logs
-    from discreet.curator.service.config import read_config
-
     found = read_config(config)
     logs.set_up(as_json=found.log == "json")
     if found.wire is None:

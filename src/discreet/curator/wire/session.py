@@ -133,7 +133,7 @@ class Session:
 
     def _release(self, query: RemoteQuery, price: Mapping[str, str], key: str | None, shown: _Columns) -> Result:
         columns = shown.columns  # whatever is refused is refused before the payment
-        answer = query.release(**price, key=key)  # type: ignore[arg-type]
+        answer = query.release(**price, key=key)
         bars = answer.errors()
         rows = [
             tuple(
