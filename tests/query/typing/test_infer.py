@@ -61,7 +61,7 @@ def test_most_random_expressions_are_understood() -> None:
                     refused[part.function] += 1
     assert set(understood) == FUNCTIONS
     assert set(FUNCTIONS) <= set(catalogue.FUNCTIONS)
-    assert set(catalogue.FUNCTIONS) <= FUNCTIONS
+    assert set(catalogue.FUNCTIONS) - {"interval"} <= FUNCTIONS  # durations have tests of their own
     assert sum(refused.values()) * 5 < sum(understood.values())
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from discreet.errors import BadQuestion
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.names import quoted
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Real, Text, Timestamp, Value
 
 CLAMP = "declare its bounds with dp.bounds(low, high), or write CLAMP(x, low, high)"
 
@@ -93,6 +93,7 @@ def reach(kind: Number) -> int:
 
 _WORDS: dict[type, str] = {
     Number: "a number",
+    Duration: "a duration",
     Real: "a number without bounds",
     Text: "text",
     Boolean: "true or false",
@@ -136,6 +137,8 @@ def number(x: Typed, what: str) -> Number:
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if isinstance(x.kind, Real):
         refuse(f"{what} needs a number with bounds; {bound(x)}")
+    if isinstance(x.kind, Duration):
+        refuse(f"{what} needs a number, and this is a duration; EXTRACT(EPOCH FROM x) is its number of seconds")
     if not isinstance(x.kind, Number):
         refuse(f"{what} needs a number, and this is {words(x)}")
     return x.kind
