@@ -108,6 +108,8 @@ def test_other_ways_to_write_it(text: str, same: str) -> None:
     [
         ("m + INTERVAL 'some time'", "an interval"),
         ("m + INTERVAL '1 hour or so'", "an interval"),
+        ("m + INTERVAL '1 day 02:00:00'", "an interval"),
+        ("m + INTERVAL '1 hour 30'", "an interval"),
         ("d + INTERVAL 1.5 MONTH", "an interval"),
         ("DATE_ADD(d)", "this DATE_ADD"),
         ("DATEADD('millennium', 3, d)", "this DATEADD"),

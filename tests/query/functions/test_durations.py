@@ -40,7 +40,7 @@ def towards_zero(x: timedelta, unit: timedelta) -> int:
 
 
 @pytest.mark.parametrize(("sign", "holds"), [(">", lambda d: d > TWO_DAYS), (">=", lambda d: d >= TWO_DAYS),
-                                             ("<", lambda d: d < TWO_DAYS), ("=", lambda d: d == TWO_DAYS)])  # fmt: skip
+                                             ("<", lambda d: d < TWO_DAYS), ("=", lambda d: d == TWO_DAYS)])
 def test_a_comparison_with_an_interval_is_exact_to_the_microsecond(sign: str, holds: object) -> None:
     far = {datetime.max}  # two days later than the last moment there is none
     for a, b in PAIRS:
@@ -95,7 +95,8 @@ def test_full_months_quarters_and_years(unit: str, per: int) -> None:
     ("text", "seconds"),
     [
         ("INTERVAL '1 day 90 minutes'", 91_800), ("INTERVAL '-2 hours'", -7_200), ("INTERVAL 3 WEEK", 1_814_400),
-        ("INTERVAL '01:02:03'", 3_723), ("INTERVAL '2' DAY", 172_800), ("INTERVAL '1 hour' - INTERVAL '1 minute'", 3_540),
+        ("INTERVAL '01:02:03'", 3_723), ("INTERVAL '2' DAY", 172_800),
+        ("INTERVAL '1 hour' - INTERVAL '1 minute'", 3_540),
     ],
 )  # fmt: skip
 def test_intervals(text: str, seconds: int) -> None:
@@ -129,11 +130,13 @@ def test_choices_of_durations_are_durations() -> None:
 
 def test_totals_of_durations_are_seconds() -> None:
     start = [datetime(2025, 1, day) for day in (1, 2, 3)]
-    stays = dp.table({"id": [1, 2, 3], "a": [m + timedelta(hours=2) for m in start], "b": start}, unit="id", max_rows=1,
-                     columns={"a": dp.bounds("2025-01-01", "2025-01-31"), "b": dp.bounds("2025-01-01", "2025-01-31")})  # fmt: skip
+    january = dp.bounds("2025-01-01", "2025-01-31")
+    rows = {"id": [1, 2, 3], "a": [m + timedelta(hours=2) for m in start], "b": start}
+    stays = dp.table(rows, unit="id", max_rows=1, columns={"a": january, "b": january})
     session = dp.Session(stays=stays, budget=dp.Pure(10**9))
     answer = session.sql(
-        "SELECT AVG(a - b) AS mean, EPOCH(AVG(a - b)) / 3600 AS hours, MAX(a) - MIN(b) > INTERVAL '1 day' AS long FROM stays"
+        "SELECT AVG(a - b) AS mean, EPOCH(AVG(a - b)) / 3600 AS hours, MAX(a) - MIN(b) > INTERVAL '1 day' AS long "
+        "FROM stays"
     ).release(epsilon=10**8)
     (row,) = answer.rows
     assert row["mean"] == pytest.approx(7200, abs=5)

@@ -139,7 +139,7 @@ def truth_of(x: Typed) -> Typed:
 
 def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
     """Both as values of one kind, or a refusal."""
-    x, y = _read_as(x, y.kind), _read_as(y, x.kind)
+    x, y = read_as(x, y.kind), read_as(y, x.kind)
     if isinstance(x.kind, Date) and isinstance(y.kind, Timestamp):
         x = as_timestamp(x)
     if isinstance(y.kind, Date) and isinstance(x.kind, Timestamp):
@@ -154,7 +154,7 @@ def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
     return x, y
 
 
-def _read_as(x: Typed, kind: Kind) -> Typed:
+def read_as(x: Typed, kind: Kind) -> Typed:
     """A constant text beside a number, a date or a time, as one."""
     text = constant(x)
     if isinstance(kind, Boolean) and isinstance(x.kind, Number) and value_of(x) in (0, 1):
@@ -214,7 +214,7 @@ def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
         refuse(f"{what} of nothing but NULL has no kind")
     for kind in (Date(), Timestamp()):
         if any(isinstance(p.kind, type(kind)) for p in real):
-            real = [_read_as(p, kind) for p in real]
+            real = [read_as(p, kind) for p in real]
     if any(isinstance(p.kind, Timestamp) for p in real):
         real = [as_timestamp(p) for p in real]
     if any(isinstance(p.kind, Number) for p in real):

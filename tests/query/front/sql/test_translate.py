@@ -12,7 +12,7 @@ from tests.helpers.sql_questions import TABLES
 
 
 def asked(select: str, dialect: str | None = None) -> Question:
-    from discreet.query.front.sql.parse import _question, _Known, _select  # noqa: PLC2701
+    from discreet.query.front.sql.parse import _Known, _question, _select
 
     return _question(_select(f"SELECT COUNT(*) AS n FROM visits WHERE {select}", TABLES, dialect), _Known(TABLES))
 

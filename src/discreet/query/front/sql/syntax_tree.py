@@ -13,6 +13,7 @@ of its own, which would have no limit. Types are only left where a type may stan
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from difflib import get_close_matches
@@ -24,6 +25,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql.dialects import frozen, respelled, spelling_of
 from discreet.query.front.sql.opaque_names import MARK, opaque
+from discreet.query.front.sql.refusals import refusal
 from discreet.query.front.sql.translate import translated
 from discreet.query.resolve.unresolved import checked_text
 
@@ -243,10 +245,15 @@ def _check_words(found: list[Token]) -> None:
             raise BadQuestion(f"a number is followed by letters, near line {token.line} column {token.col}")
         if kind is TokenType.STRING and before in (TokenType.FROM, TokenType.JOIN) and not _compares(found[:i]):
             raise Unsupported("a file in FROM", "name a table of the session")
+        if kind is TokenType.STRING and before is TokenType.INTERVAL and _INTERVAL.fullmatch(token.text) is None:
+            raise refusal(exp.Interval())  # sqlglot would leave out what it does not know
         if kind is TokenType.STRING and before is TokenType.ALIAS:
             raise Unsupported("a text as a name", 'quote names as "name"')
         if before is TokenType.L_PAREN and i > 1 and _opens_cte(found[i - 2]) and _is_statement(token):
             raise Unsupported(f"the statement {token.text.upper()}", "ask one SELECT")
+
+
+_INTERVAL = re.compile(r"\s*(?:-?\d+(?:\.\d+)?|(?:-?\d+\s*[a-z]+\s*)+|\d+:\d\d:\d\d)\s*", re.IGNORECASE | re.ASCII)
 
 
 def _compares(before: list[Token]) -> bool:
