@@ -39,8 +39,15 @@ def towards_zero(x: timedelta, unit: timedelta) -> int:
     return abs(x) // unit * (1 if x >= timedelta(0) else -1)
 
 
-@pytest.mark.parametrize(("sign", "holds"), [(">", lambda d: d > TWO_DAYS), (">=", lambda d: d >= TWO_DAYS),
-                                             ("<", lambda d: d < TWO_DAYS), ("=", lambda d: d == TWO_DAYS)])
+@pytest.mark.parametrize(
+    ("sign", "holds"),
+    [
+        (">", lambda d: d > TWO_DAYS),
+        (">=", lambda d: d >= TWO_DAYS),
+        ("<", lambda d: d < TWO_DAYS),
+        ("=", lambda d: d == TWO_DAYS),
+    ],
+)
 def test_a_comparison_with_an_interval_is_exact_to_the_microsecond(sign: str, holds: object) -> None:
     far = {datetime.max}  # two days later than the last moment there is none
     for a, b in PAIRS:

@@ -1,4 +1,4 @@
-"""What a refusal suggests works: each call that a hint names is read, and statements rewritten as it says are planned."""
+"""What a refusal suggests works: each call of a hint is read, and statements rewritten as it says are planned."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql import clauses, functions, refusals, syntax_tree
 from discreet.query.front.sql.expressions import expression
+from discreet.query.front.sql.parse import question
 from tests.helpers.sql_questions import V, read
 
 HINTS = sorted(
@@ -90,6 +91,4 @@ def test_a_misspelled_word_is_named_with_its_place(text: str, said: str) -> None
 
 def test_a_column_that_is_nearly_a_word_is_none() -> None:
     with pytest.raises(BadQuestion, match="near line 1"):
-        from discreet.query.front.sql.parse import question
-
         question("SELECT COUNT(*) FROM t WHERE wheres = = 1", {"t": ["wheres"]})

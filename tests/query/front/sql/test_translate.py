@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import Unsupported
+from discreet.query.front.sql import parse
 from discreet.query.front.sql.dialects import spelling_of
 from discreet.query.front.sql.parse import question
 from discreet.query.plan.nodes import Question
@@ -12,9 +13,8 @@ from tests.helpers.sql_questions import TABLES
 
 
 def asked(select: str, dialect: str | None = None) -> Question:
-    from discreet.query.front.sql.parse import _Known, _question, _select
-
-    return _question(_select(f"SELECT COUNT(*) AS n FROM visits WHERE {select}", TABLES, dialect), _Known(TABLES))
+    tree = parse._select(f"SELECT COUNT(*) AS n FROM visits WHERE {select}", TABLES, dialect)
+    return parse._question(tree, parse._Known(TABLES))
 
 
 SAME = [
