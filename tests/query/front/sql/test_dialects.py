@@ -39,6 +39,14 @@ def test_a_quote_that_does_not_end_is_left_to_the_parser(quote: str, dialect: st
     assert respelled(f"SELECT {quote}x", dialect) in (f"SELECT {quote}x", f"SELECT  {quote[1:]}x")
 
 
+@pytest.mark.parametrize("mark", ["/*", "'a", '"', "`a", "[a", "r'", "NOW ", "--", "'a\\", "{"])
+@pytest.mark.parametrize("dialect", [None, "bigquery"])
+def test_the_time_is_linear_in_the_text(mark: str, dialect: str | None) -> None:
+    """A text of the largest length that were read again from each of its marks would take minutes."""
+    text = mark * (100_000 // len(mark))
+    assert len(frozen(respelled(text, dialect))[0]) >= len(text)
+
+
 def test_dialects_are_known_by_their_names() -> None:
     assert spelling_of("PostgreSQL") is spelling_of("postgres")
     for other in ("oracle", "", 7):

@@ -61,8 +61,10 @@ def spelling_of(dialect: str | None) -> Spelling:
 
 # --- quotes -----------------------------------------------------------------------------------------------------------
 
-_PLAIN_TEXT, _ESCAPED_TEXT = r"'(?:[^']|'')*'", r"'(?:[^'\\]|\\.|'')*'"
-_PLAIN_NAME, _ESCAPED_NAME = r'"(?:[^"]|"")*"', r'"(?:[^"\\]|\\.|"")*"'
+# What does not end goes on to the end of the text: nothing is read twice.
+_PLAIN_TEXT, _ESCAPED_TEXT = r"'(?:[^']|'')*(?:'|\Z)", r"'(?:[^'\\]|\\.|'')*(?:'|\\?\Z)"
+_PLAIN_NAME, _ESCAPED_NAME = r'"(?:[^"]|"")*(?:"|\Z)', r'"(?:[^"\\]|\\.|"")*(?:"|\\?\Z)'
+_COMMENTS = r"--[^\n]*|/\*.*?(?:\*/|\Z)"
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "%": r"\%", "_": r"\_"}
 
 
@@ -89,7 +91,7 @@ def respelled(text: str, dialect: str | None = None) -> str:
 def _parts(spelling: Spelling) -> re.Pattern[str]:
     text = _ESCAPED_TEXT if spelling.backslashes else _PLAIN_TEXT
     double = _ESCAPED_NAME if spelling.text_in_double_quotes and spelling.backslashes else _PLAIN_NAME
-    comments = r"--[^\n]*|/\*.*?\*/" + (r"|\#[^\n]*" if spelling.hash_comments else "")
+    comments = _COMMENTS + (r"|\#[^\n]*" if spelling.hash_comments else "")
     prefixed = rf"(?<![\w$])(?:[rR]{_PLAIN_TEXT}|[nN]{text})"
     brackets = r"|(?<![\w\])\"`])\[[^\W\d][\w $#.\-]*\]" if spelling.brackets else ""
     raw = rf"|(?<![\w$])[rR]{_PLAIN_NAME}" if spelling.text_in_double_quotes else ""
@@ -98,7 +100,8 @@ def _parts(spelling: Spelling) -> re.Pattern[str]:
 
 def _respelled(found: re.Match[str], spelling: Spelling) -> str:
     part = found[0]
-    if part[0] in "-/":
+    open_end = part[0] in "'\"nNrR" and (part[-1] not in "'\"" or len(part.lstrip("nNrR")) < 2)
+    if part[0] in "-/" or open_end:
         return part
     if part[0] == "#":
         return " " * len(part)
@@ -135,7 +138,7 @@ _NOW = ("CURRENT_TIMESTAMP", "CURRENT_DATETIME", "LOCALTIMESTAMP", "NOW", "GETDA
         "TRANSACTION_TIMESTAMP")  # fmt: skip
 _WITHOUT_BRACKETS = ("CURRENT_DATE", "CURRENT_TIMESTAMP", "LOCALTIMESTAMP")
 _CLOCK = re.compile(
-    rf"{_PLAIN_TEXT}|{_PLAIN_NAME}|--[^\n]*|/\*.*?\*/|"
+    rf"{_PLAIN_TEXT}|{_PLAIN_NAME}|{_COMMENTS}|"
     rf"(?<![\w.$])(?:(?P<today>{'|'.join(_TODAY)})|(?P<now>{'|'.join(_NOW)}))(?![\w.])"
     r"(?P<brackets>\s*\(\s*(?:'(?:UTC|GMT|Z)'|\d)?\s*\))?(?!\s*\()",
     re.DOTALL | re.IGNORECASE,

@@ -31,7 +31,7 @@ from discreet.query.functions.aggregates import NAMES
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.functions.date_functions import INTERVALS
 from discreet.query.plan.expressions import Literal
-from discreet.query.resolve.unresolved import Name, Output, Said, Windowed, apply, checked_number
+from discreet.query.resolve.unresolved import Name, Output, Said, Windowed, apply, checked_number, limited
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
 _LONGEST_NUMBER = 60
@@ -239,7 +239,7 @@ def _null_safe(same: bool, node: exp.Expr) -> Said:
         found = apply("is_null", y if x == null else x)
     else:
         found = apply("coalesce", apply("eq", x, y), apply("and", apply("is_null", x), apply("is_null", y)))
-    return found if same else apply("not", found)
+    return limited(found if same else apply("not", found))
 
 
 def _rows_in(node: exp.Expr) -> Said:
@@ -273,7 +273,7 @@ def _between(node: exp.Expr) -> Said:
         raise Unsupported("BETWEEN SYMMETRIC", "write BETWEEN with the smaller value first")
     only(node, "this", "low", "high", "negate", "symmetric")
     x = said(node.this)
-    both = apply("and", apply("ge", x, said(node.args["low"])), apply("le", x, said(node.args["high"])))
+    both = limited(apply("and", apply("ge", x, said(node.args["low"])), apply("le", x, said(node.args["high"]))))
     return _unless_negated(node, both)
 
 
@@ -297,7 +297,7 @@ def _case(node: exp.Expr) -> Said:
         when = said(branch.this)
         parts += [when if subject is None else apply("eq", subject, when), said(branch.args["true"])]
     default = node.args.get("default")
-    return apply("case", *parts, Literal(None) if default is None else said(default))
+    return limited(apply("case", *parts, Literal(None) if default is None else said(default)))
 
 
 # --- functions --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from discreet.query.functions.record import check_count
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.resolve.build import show
-from discreet.query.resolve.unresolved import Apply, Name, Said, Total, apply, count, has_total
+from discreet.query.resolve.unresolved import Apply, Name, Said, Total, apply, count, has_total, limited
 
 
 def function(name: str, arguments: tuple[Said, ...]) -> Said:
@@ -31,7 +31,7 @@ def function(name: str, arguments: tuple[Said, ...]) -> Said:
         reading = READINGS[word]
         check_count(name.upper(), len(arguments), reading.arguments)
         made: Said = reading.build(apply, *(_unit_first(name, arguments) if reading.unit_first else arguments))
-        return made
+        return limited(made)
     if word in ("date_part", "datepart"):
         check_count(name.upper(), len(arguments), (2, 2))
         unit, x = _unit_first(name, arguments)
@@ -96,7 +96,7 @@ def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False,
         check_count(name.upper(), len(arguments), (1, 1))
         return count(where=arguments[0])
     if word in DERIVED:
-        return _derived(word, arguments)
+        return limited(_derived(word, arguments))
     if word in ("approx_count_distinct", "approx_distinct", "hll"):
         return _count(arguments, distinct=True, star=False)
     if word in POPULATION:
@@ -169,7 +169,7 @@ def _together(parts: tuple[Said, ...]) -> Said:
     """Several values as one text, which differs where one of them does: each after its length, NULL without one."""
     texts = [apply("cast_text", one) for one in parts]
     marked = [apply("concat", apply("cast_text", apply("length", one)), Literal(":"), one) for one in texts]
-    return apply("concat", *(apply("coalesce", one, Literal("-")) for one in marked))
+    return limited(apply("concat", *(apply("coalesce", one, Literal("-")) for one in marked)))
 
 
 def rows_counted(parts: tuple[Said, ...]) -> Total:
