@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,15 @@ def printed(cell: dict[str, Any]) -> str:
     return "\n".join(part.strip("\n") for part in parts)
 
 
+def as_named_there(cell: Cell) -> Cell:
+    """Jupyter names errors without their module."""
+    return (
+        replace(cell, output=re.sub(r"^[\w.]+\.(\w+: )", r"\1", cell.output, flags=re.MULTILINE))
+        if cell.raises
+        else cell
+    )
+
+
 def run(notebook: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
     """The cells of code of a notebook, after they have been run."""
     file = folder / "page.ipynb"
@@ -57,7 +68,9 @@ def test_a_notebook_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
     run_cells = run(made, tmp_path)
     shown = [cell for cell in cells(page.read_text()) if cell.kind != "text"]
     assert [cell["execution_count"] for cell in run_cells] == list(range(1, len(shown) + 1))
-    assert not "".join(filter(None, map(differs, shown, map(printed, run_cells))))
+    wrong = "\n".join(filter(None, map(differs, map(as_named_there, shown), map(printed, run_cells))))
+    if wrong:
+        pytest.fail(wrong)
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """What makes a lecture pleasant to read on the site: typeset formulas; solutions folded away.
 
-A line ``$$...$$`` is LaTeX, which notebooks typeset themselves; here it becomes MathML, which browsers draw without a
-script. Formulas inside a sentence are plain text on the page; their exponents, indices and roots become HTML.
+What stands between ``$$`` and ``$$`` is LaTeX, which notebooks typeset themselves; here it becomes MathML, which
+browsers draw without a script. Formulas inside a sentence are plain text on the page; their exponents, indices and
+roots become HTML.
 """
 
 from __future__ import annotations
@@ -35,14 +36,20 @@ def fold_solutions(text: str) -> str:
 
 
 def unwrap(text: str) -> str:
-    r"""Each paragraph of prose on one line, so that no formula is broken between two.
+    r"""Each paragraph of prose and each formula on one line, so that no formula is broken between two.
 
+    >>> unwrap("$$a =\nb$$\n\nc\nd")
+    '$$a = b$$\n\nc d'
     >>> unwrap("a e^(b\n+ c) d\n- one\n\n```python\n1\n2\n```\n")
     'a e^(b + c) d\n- one\n\n```python\n1\n2\n```\n'
     """
     lines: list[str] = []
-    inside = prose = False
+    inside = prose = formula = False
     for line in text.split("\n"):
+        if formula or (line.startswith("$$") and not inside):
+            lines.append(f"{lines.pop()} {line}" if formula else line)
+            formula, prose = not lines[-1].endswith("$$"), False
+            continue
         fence = line.lstrip().startswith("```")
         inside ^= fence
         plain = not inside and not fence and bool(line) and not _OWN_LINE.match(line)

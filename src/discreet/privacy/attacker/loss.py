@@ -85,6 +85,10 @@ class PrivacyLoss(ABC):
     def largest(self) -> Bound:
         """The largest loss that can occur: the pure ε."""
 
+    def __repr__(self) -> str:
+        """Short: exact probabilities may have thousands of digits each."""
+        return f"{type(self).__name__}(largest={self.largest.upper:.6g})"
+
     def plot(self) -> Figure:
         """P[L > ε] against ε, and δ(ε) below it, both certified upper bounds."""
         spread = 4 * math.sqrt(float(self.variance.upper)) if math.isfinite(self.variance.upper) else 4.0
@@ -111,7 +115,7 @@ class Atom:
     other: Interval
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FiniteLoss(PrivacyLoss):
     """A loss with finitely many values. ``missing``: at most so much probability was left out of the law."""
 
@@ -207,7 +211,7 @@ def _order(order: Number) -> Fraction:
     return alpha
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GaussianLoss(PrivacyLoss):
     """Of Gaussian noise: itself normal, with mean μ²/2 and variance μ², μ the sensitivity over σ."""
 
@@ -245,7 +249,7 @@ class GaussianLoss(PrivacyLoss):
         return Bound(math.inf, math.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LaplaceLoss(PrivacyLoss):
     """Of continuous Laplace noise: ε with probability 1/2, -ε with e^-ε/2, and a density in between."""
 
@@ -293,7 +297,7 @@ class LaplaceLoss(PrivacyLoss):
         return Bound.outwards(self.epsilon, self.epsilon)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SumOfLosses(PrivacyLoss):
     """Of several events: independent losses that add up."""
 
