@@ -14,7 +14,7 @@ from latex2mathml.converter import convert
 SOLUTION = re.compile(r"^```python\n# Solution(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"(`[^`]*`|\]\([^)]*\)|<[^>]*>)")  # inline code, targets of links, HTML: left as they are
 _POWER = re.compile(r"\^(?:(?P<open>[({])|(?P<plain>[-+]?(?:\w|[½∞⁻¹])+(?:/\w+)?))")
-_INDEX = re.compile(r"(?<![\w/.])(?P<base>[A-Za-zΣ])_(?P<index>\w{1,2})(?!\w)")
+_INDEX = re.compile(r"(?<![\w/.])(?P<base>[A-Za-zα-ωΣ])_(?:(?P<index>\w{1,2})(?!\w)|\((?P<sum>[\w +-]{1,9})\))")
 _ROOT = re.compile(r"√\(")
 _OWN_LINE = re.compile(r"[|#<!> ]|[-*] |\d+\. |\$\$")
 _PRIMED = re.compile(r"<msup>(?P<base><mi>[^<]*</mi>)<mi>&#x02032;</mi></msup>")
@@ -102,7 +102,7 @@ def _formulas(text: str) -> str:
             inner = text[match.end() : end - 1]
         done += f"{text[at : match.start()]}<sup>{_formulas(inner)}</sup>"
         at = end
-    return _roots(_INDEX.sub(r"\g<base><sub>\g<index></sub>", done + text[at:]))
+    return _roots(_INDEX.sub(lambda m: f"{m['base']}<sub>{m['index'] or m['sum']}</sub>", done + text[at:]))
 
 
 def _roots(text: str) -> str:

@@ -151,3 +151,21 @@ def test_the_reach_of_a_range_is_its_longer_side() -> None:
     assert (float(x.low), float(x.centre), float(x.high)) == (-2.0, 4.0, 10.25)
     assert moments._reach(x) == 6.25
     assert moments._span(x) == (-6 / 6.25, 1.0)
+
+
+def test_products_matter_most_and_the_range_of_a_covariance_has_two_signs() -> None:
+    spread, joint = moment_of(Aggregate.VARIANCE), moment_of(Aggregate.CORRELATION)
+    assert list(spread.needs.values()) == [0.25, 1.0, 1.0]  # the sum of x stands for both
+    assert list(joint.needs.values()) == [0.25, 0.5, 0.5, 1.0, 1.0, 1.0]
+    assert spread._between == (0.0, 2.0)
+    assert moment_of(Aggregate.COVARIANCE)._between == (-2.0, 2.0)
+
+
+@pytest.mark.parametrize(("rows", "null"), [(3.0, False), (2.9, True), (1.0, True)])
+def test_a_moment_may_be_null_where_there_may_be_fewer_than_two_rows(rows: float, null: bool) -> None:
+    recipe = moment_of(Aggregate.VARIANCE)
+    noisy: Estimates = {
+        statistic: within(rows if statistic == recipe.count else 0.0, 1.0) for statistic in recipe.needs
+    }
+    ends = np.array([0.0]), np.array([9.0])
+    assert recipe.may_be_null(noisy, ends, 0.05).tolist() == [null]
