@@ -17,6 +17,7 @@ LAYERS = """
     checking.attacks
     checking.sampling
     checking.exact
+    curator.wire
     curator curator.client curator.http
     curator.service
     curator.planning

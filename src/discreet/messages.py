@@ -158,6 +158,7 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     "compared_outside": "{column} is compared with a constant outside its bounds: conditions see stored values, "
     "aggregates see clamped ones.",
     "given_value": "{name} = {value:value}{error:±} was released first, for {cost}. ± is for the query with it.",
+    "asked_at": "The current time was fixed at {moment} UTC for this query.",
     "rows_scaled": "Units with more than {limit:rows} were scaled down to that; ± leaves this out.",
     "totals_scaled": "Totals of {column} above {limit:4} per unit were scaled down to that; ± leaves this out.",
     "distances_scaled": "Distances of {column} from its centre above {limit:4} per unit were scaled down to that; "

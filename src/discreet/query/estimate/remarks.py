@@ -80,6 +80,8 @@ def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[Message
     both = zip(part.names, part.recipes, strict=True)
     found = [_without_use(name, recipe, estimates) for name, recipe in both if name in shown]
     found += [_named_from(estimates), _with_empty_groups(outcome, part), _limited_to_empty_groups(outcome, part)]
+    if outcome.asked_at is not None:
+        found.append(message("asked_at", moment=outcome.asked_at.isoformat(sep=" ")))
     return tuple(one for one in found if one is not None)
 
 
