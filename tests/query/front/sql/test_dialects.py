@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BadParameter, BadQuestion
+from discreet.messages import message
 from discreet.query.front.sql.dialects import DIALECTS, OwnSpelling, frozen, respelled, spelling_of, utc_now
 
 NOON = datetime(2025, 3, 1, 12)
@@ -95,14 +96,14 @@ def test_an_answer_says_what_the_time_of_asking_was() -> None:
     moment = query.plan.outcome.asked_at
     assert moment is not None
     assert answer.rows[0]["n"] == 2
-    assert f"the time of asking was fixed at {moment.isoformat(sep=' ')} UTC" in answer.remarks
+    assert message("asked_at", moment=moment.isoformat(sep=" ")) in answer.notes
     assert f"'{moment.date().isoformat()}'" in query.ledger_text()
     assert session().sql(query.text).plan.source == query.plan.source
 
 
 def test_no_clock_no_note() -> None:
     answer = session().sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1000)
-    assert not any("time of asking" in line for line in answer.remarks)
+    assert "asked_at" not in {note.code for note in answer.notes}
 
 
 def test_a_dashboard_has_no_time_of_asking() -> None:
