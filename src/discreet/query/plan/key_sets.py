@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,7 @@ def _not_empty(columns: tuple[str, ...], rows: Tuples) -> KeySet:
     return KeySet(columns, rows)
 
 
-def key_set(values: object, columns: Sequence[str] | None) -> KeySet:
+def key_set(values: Any, columns: Sequence[str] | None) -> KeySet:
     """Tuples from a list, with the names of their columns, or the distinct rows of a frame's columns.
 
     >>> key_set([("A", 1), ("B", 1)], ["state", "county"]).columns
@@ -125,7 +126,7 @@ def key_set(values: object, columns: Sequence[str] | None) -> KeySet:
                 raise BadParameter("columns", name, f"must be columns of the frame, which has {', '.join(frame)}")
         rows: Tuples = tuple(dict.fromkeys(zip(*(map(_plain, frame[name]) for name in names), strict=True)))
     else:
-        listed = [tuple(map(_plain, row)) for row in values if isinstance(row, tuple | list)]  # type: ignore[attr-defined]
+        listed = [tuple(map(_plain, row)) for row in values if isinstance(row, tuple | list)]
         if any(len(row) != len(names) for row in listed):
             raise BadParameter("keys", "tuples", f"must have one value for each of the columns {', '.join(names)}")
         if len(set(listed)) != len(listed):
@@ -216,7 +217,7 @@ def _plain(value: object) -> Value:
     if value is None or isinstance(value, bool | str | date):
         return value
     if isinstance(value, float):
-        if value != value:  # how pandas writes a missing value
+        if isnan(value):  # how pandas writes a missing value
             return None
         raise BadParameter("keys", value, "must be text, whole numbers, dates or booleans; floats cannot be keys")
     if hasattr(value, "__index__"):

@@ -50,7 +50,9 @@ def without_cycles(sets: Iterable[Iterable[int]]) -> list[frozenset[int]]:
     """
     found = largest(sets)
     while in_order(found) is None:
-        a, b = min((p for p in combinations(found, 2) if p[0] & p[1]), key=lambda p: (len(p[0] | p[1]), *map(sorted, p)))
+        a, b = min(
+            (p for p in combinations(found, 2) if p[0] & p[1]), key=lambda p: (len(p[0] | p[1]), *map(sorted, p))
+        )
         found = largest([*(one for one in found if one not in (a, b)), a | b])
     return found
 
@@ -58,19 +60,41 @@ def without_cycles(sets: Iterable[Iterable[int]]) -> list[frozenset[int]]:
 def by_level(tables: Sequence[Sequence[Set]], *, rows: bool) -> list[list[frozenset[int]]]:
     """For each level the sets whose tables are made: of all tables there and below. ``rows``: so that rows exist.
 
-    For rows each set of a level is a set of the level above without the columns that are not needed any more.
+    >>> [[sorted(one) for one in level] for level in by_level([[(0, 1)], [(0,), (1,)]], rows=True)]
+    [[[0, 1]], [[0, 1]]]
     """
     needed = [frozenset(c for one in tables[level:] for table in one for c in table) for level in range(len(tables))]
-    if rows:
-        whole = without_cycles(table for one in tables for table in one)
-        return [largest(one & needed[level] for one in whole) for level in range(len(tables))]
-    return [without_cycles(table for one in tables[level:] for table in one) for level in range(len(tables))]
+    found = [without_cycles(table for one in tables for table in one)]
+    for level in range(1, len(tables)):
+        some = without_cycles(table for one in tables[level:] for table in one)
+        inside = all(any(one <= above for above in found[-1]) for one in some)
+        found.append(some if inside else largest(one & needed[level] for one in found[-1]))
+    if not rows or row_order(found) is not None:
+        return found
+    found = [largest(one & needed[level] for one in found[0]) for level in range(len(tables))]
+    if row_order(found) is not None:
+        return found
+    together = _connected(found[0])
+    return [largest(one & needed[level] for one in together) for level in range(len(tables))]
 
 
-def rows_exist(levels: Sequence[Sequence[frozenset[int]]]) -> bool:
-    """Whether rows can be made level by level: each set of a level has the columns of one set below, or adds to it."""
-    for upper, lower in zip(levels, levels[1:], strict=False):
-        below = frozenset().union(*lower)
-        if largest(one & below for one in upper) != largest(lower):
-            return False
-    return True
+def row_order(levels: Sequence[Sequence[frozenset[int]]]) -> list[tuple[int, frozenset[int]]] | None:
+    """In which order the tables of all levels make rows, the deepest first; None if not all are tables of rows.
+
+    A place of each level is a column, and tables of a level have those of all levels above: then rows exist if there
+    is no cycle. Negative numbers stand for the places.
+    """
+    places = [frozenset(-1 - upper for upper in range(level + 1)) for level in range(len(levels))]
+    whole = {places[level] | one: (level, one) for level in reversed(range(len(levels))) for one in levels[level]}
+    kept = sorted(largest(whole), key=lambda one: -whole[one][0])
+    order = in_order(kept)
+    return None if order is None else [whole[one] for one, _ in order]
+
+
+def _connected(sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
+    """The unions of sets that are connected by shared columns."""
+    found: list[frozenset[int]] = []
+    for one in sets:
+        touching = [other for other in found if other & one]
+        found = [*(other for other in found if other not in touching), one.union(*touching)]
+    return found

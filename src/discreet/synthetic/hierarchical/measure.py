@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, prod
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
+@runtime_checkable
 class CellSource(Protocol):
     """Exact counts over a public domain, as cells that are not 0: sources of marginals that are mostly empty."""
 
@@ -44,7 +45,7 @@ class CellSource(Protocol):
         ...
 
     def moves(self, clique: Clique) -> Moves:
-        """How far any table of its rows moves between neighbours."""
+        """How far any table of its rows moves between neighbours, whatever is summed up in it."""
         ...
 
     def cells(self, clique: Clique) -> Cells:
@@ -83,7 +84,7 @@ def measure(plan: HierarchicalPlan, source: CellSource, rho: Fraction, spending:
     spending.events.append((f"measured {len(noise)} interactions of columns, level by level", event))
     exact = Exact.of(plan, source.cells(tuple(range(len(plan.domain)))))
     receipt.redeem(event)
-    return estimates(plan, exact, noise, finer, finer * spending.scale, SystemBits())
+    return estimates(plan, exact, noise, SystemBits(), finer=finer, scale=finer * spending.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +113,11 @@ class Exact:
     def table(self, level: int, columns: Clique) -> Integers:
         """The exact table of some columns in all nodes of a level."""
         plan = self.plan
-        place = self.nodes if level == len(plan.tree.sizes) - 1 else plan.tree.above(len(plan.tree.sizes) - 1, level)[self.nodes]
+        place = (
+            self.nodes
+            if level == len(plan.tree.sizes) - 1
+            else plan.tree.above(len(plan.tree.sizes) - 1, level)[self.nodes]
+        )
         for c in columns:
             place = place * plan.sizes[c] + self.codes[c]
         found = np.zeros(plan.tree.sizes[level] * prod(plan.shape(columns)), dtype=np.int64)
@@ -121,7 +126,7 @@ class Exact:
 
 
 def estimates(
-    plan: HierarchicalPlan, exact: Exact, noise: Mapping[Part, Fraction], finer: int, scale: int, bits: Bits
+    plan: HierarchicalPlan, exact: Exact, noise: Mapping[Part, Fraction], bits: Bits, *, finer: int, scale: int
 ) -> Estimates:
     """Noise on the exact numbers of each part, and the least-squares solution over the tree, in rows.
 
@@ -139,7 +144,10 @@ def estimates(
             table = finer * exact.table(level, columns)
             (released,) = noisy_differences([table], noise[level, columns], bits, beside=1)
             measured.append(interaction(released, beside=1) / scale)
-        own = [float(noise[level, columns] / scale**2) if (level, columns) in noise else inf for level in range(deepest + 1)]
+        own = [
+            float(noise[level, columns] / scale**2) if (level, columns) in noise else inf
+            for level in range(deepest + 1)
+        ]
         solved = solve(plan.tree, measured, own)
         for level in range(deepest + 1):
             values[level, columns], spread[level, columns] = solved.values[level], solved.variances[level]

@@ -26,9 +26,10 @@ from discreet.query.plan.key_sets import Hierarchy, KeySet
 from discreet.shown import brief
 from discreet.synthetic.columns import Categories
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.hierarchical.cliques import by_level, rows_exist
+from discreet.synthetic.hierarchical.cliques import by_level, row_order
 from discreet.synthetic.hierarchical.least_squares import solve
 from discreet.synthetic.hierarchical.tree import Tree
+from discreet.synthetic.hierarchical.whole import agreeing_masks
 
 MOST_CELLS = 1 << 25
 """Of all whole tables together."""
@@ -234,16 +235,27 @@ def plan(
         for (p, columns), weight in zip(asked, publication.weights, strict=True)
     )
     sizes = tuple(columns_of[name].size for name in order)
-    zeros = _masks(order, columns_of, key_sets)
+    others_of = [one for one in key_sets if one is not hierarchy]
+    for key_set in others_of:
+        if set(key_set.columns) & set(levels) and set(key_set.columns) & set(order):
+            mixed = f"must be over places or over other columns, not over both ({', '.join(key_set.columns)})"
+            raise BadParameter("key_sets", list(key_set.columns), mixed)
+    zeros = _masks(order, columns_of, others_of)
     by_levels = [[t.columns for t in tables if t.level == level] or [()] for level in range(len(names))]
     by_levels[0] = [*by_levels[0], *zeros]
     sets = tuple(map(tuple, by_level(by_levels, rows=False)))
-    rows = publication.rows and not rows_exist(sets)
+    if any(not mask.any() for mask in agreeing_masks(sizes, sets[0], zeros).values()):
+        raise BadParameter(
+            "key_sets", [list(one.columns) for one in others_of], "must leave at least one cell possible"
+        )
+    rows = publication.rows and row_order(sets) is None
     row_sets = tuple(map(tuple, by_level(by_levels, rows=True))) if rows else None
     every = [*enumerate(sets), *enumerate(row_sets or ())]
     cells = sum(tree.sizes[level] * prod(sizes[c] for c in one) for level, some in every for one in some)
     if cells > MOST_CELLS:
-        raise BadParameter("tables", f"{cells:,} cells", f"must have at most {MOST_CELLS:,} in all; ask for fewer columns")
+        raise BadParameter(
+            "tables", f"{cells:,} cells", f"must have at most {MOST_CELLS:,} in all; ask for fewer columns"
+        )
     split = publication.split
     if split is not None and set(split) - set(names):
         raise BadParameter("split", sorted(set(split) - set(names)), f"must name levels: {', '.join(map(repr, names))}")
@@ -274,7 +286,7 @@ def _masks(
     found: dict[Clique, NDArray[np.bool_]] = {}
     for one in key_sets:
         names = [name for name in order if name in one.columns]
-        if len(names) < 2 or isinstance(one, Hierarchy):
+        if len(names) < 2:
             continue
         codes = [{label: code for code, label in enumerate([*columns[name].labels, None])} for name in names]
         mask = np.zeros([columns[name].size for name in names], dtype=bool)
@@ -303,7 +315,10 @@ def _precisions(
     weights: dict[Clique, dict[int, float]] = {}
     for table in tables:
         for part in subsets(table.columns):
-            share = float(kept_share([sizes[c] for c in part])) / prod(sizes[c] for c in table.columns if c not in part) ** 2
+            share = (
+                float(kept_share([sizes[c] for c in part]))
+                / prod(sizes[c] for c in table.columns if c not in part) ** 2
+            )
             levels = weights.setdefault(part, {})
             levels[table.level] = levels.get(table.level, 0.0) + float(table.weight) * share
         if len(weights) > MOST_SUBSETS:

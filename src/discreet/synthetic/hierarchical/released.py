@@ -28,12 +28,12 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.plan.key_sets import Hierarchy
 from discreet.shown import brief
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.hierarchical.cliques import rows_exist
+from discreet.synthetic.hierarchical.cliques import row_order
 from discreet.synthetic.hierarchical.measure import CellSource, Estimates, measure
 from discreet.synthetic.hierarchical.microdata import make_rows
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication, PublishedTable, plan
 from discreet.synthetic.hierarchical.whole import WholeTables, make_whole
-from discreet.synthetic.source import MarginalSource, rows_of
+from discreet.synthetic.source import rows_of
 from discreet.synthetic.spending import Spending, read_budget
 from discreet.synthetic.synthesize import as_domain
 
@@ -85,8 +85,7 @@ class PublishedTables:
         Cells that are declared impossible are left out.
 
         >>> from discreet.synthetic.hierarchical.plan import publication
-        >>> made = publish({"sex": ["f", "f", "m"]}, publication(["sex"]), rho=10**6,
-        ...                domain={"sex": ["f", "m"]})
+        >>> made = publish({"sex": ["f", "f", "m"]}, publication(["sex"]), rho=10**6, domain={"sex": ["f", "m"]})
         >>> made.table(0).column("count").to_pylist()
         [2, 1, 0]
         """
@@ -114,12 +113,13 @@ class PublishedTables:
 
         A publication whose tables share no order needs ``rows=True``; it is refused here otherwise.
         """
-        plan, sets = self.plan, self.plan.row_sets or self.plan.sets
-        if not rows_exist(sets):
+        plan = self.plan
+        order = row_order(plan.row_sets or plan.sets)
+        if order is None:
             raise BadParameter(
                 "rows", False, "must be True in dp.synthetic.publication: not every set of such tables is one of rows"
             )
-        place, codes = make_rows(plan.tree, plan.sizes, sets, self.whole, np.random.default_rng())
+        place, codes = make_rows(plan.tree, plan.sizes, order, self.whole, np.random.default_rng())
         known = [codes.get(c, np.zeros(len(place), dtype=np.int64)) for c in range(len(plan.sizes))]
         return plan.domain.decode(np.stack([place, *known] if plan.placed else known, axis=1))
 
@@ -191,7 +191,11 @@ class PublishedTables:
     def to_json(self) -> bytes:
         """What a ledger keeps: the card and all numbers."""
         packed = [
-            {"count": _packed(self.count(i)), "estimate": _packed(self.estimate(i)), "deviation": _packed(self.deviation(i))}
+            {
+                "count": _packed(self.count(i)),
+                "estimate": _packed(self.estimate(i)),
+                "deviation": _packed(self.deviation(i)),
+            }
             for i in range(len(self))
         ]
         return json.dumps({"published": {"card": self.card(), "tables": packed}}, separators=(",", ":")).encode()
@@ -264,7 +268,7 @@ def publish(
         planned = publication
     else:
         planned = plan(publication, as_domain(domain or {}), hierarchy, key_sets)
-    source: CellSource = table if isinstance(table, MarginalSource) else rows_of(table, planned.domain, unit=unit, max_rows=max_rows)  # type: ignore[assignment]
+    source = table if isinstance(table, CellSource) else rows_of(table, planned.domain, unit=unit, max_rows=max_rows)
     spending = Spending.of(budget, source.scale)
     return made_whole(measure(planned, source, budget, spending), spending, slack)
 

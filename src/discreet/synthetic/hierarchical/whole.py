@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -37,7 +38,8 @@ class WholeTables:
 
     def marginal(self, level: int, columns: Sequence[int]) -> Integers:
         """The table of some columns of one of the sets, its axes in their order after that of the nodes."""
-        return _marginal(self.levels[level], columns)
+        found: Integers = _marginal(self.levels[level], columns)
+        return found
 
 
 def make_whole(
@@ -45,6 +47,7 @@ def make_whole(
     sizes: Sequence[int],
     sets: Sequence[Sequence[frozenset[int]]],
     estimate: Estimate,
+    *,
     variances: Sequence[Floats] | None = None,
     possible: Mapping[Clique, NDArray[np.bool_]] | None = None,
     near: WholeTables | None = None,
@@ -55,7 +58,9 @@ def make_whole(
     A set that has columns of several tables ``near`` is made near all of those, rather than near its own estimates.
 
     >>> tree = Tree((np.array([0, 0]),))
-    >>> found = make_whole(tree, (), [[frozenset()]] * 2, lambda level, _: [np.array([7.4]), np.array([8.2, -2.3])][level])
+    >>> found = make_whole(
+    ...     tree, (), [[frozenset()]] * 2, lambda level, _: [np.array([7.4]), np.array([8.2, -2.3])][level]
+    ... )
     >>> found.marginal(0, ()).tolist(), found.marginal(1, ()).tolist()
     ([7], [7, 0])
     """
@@ -70,13 +75,17 @@ def make_whole(
         for columns, shared in in_order(wanted) or ():
             prefix = tuple(sorted(shared))
             table = _marginal(tables, prefix)
-            fitted = None if near is None else _fitted(tree, level, sizes, columns, near.levels[level], above)
+            fitted = (
+                None
+                if near is None
+                else _fitted(tree, level, sizes, columns=columns, near=near.levels[level], above=above)
+            )
             for column in sorted(columns - shared, key=lambda c: (-uses[c], c)):
                 wider = tuple(sorted((*prefix, column)))
                 target = _moved(estimate(level, wider) if fitted is None else _marginal(fitted, wider), prefix, column)
                 total = None if above is None else _marginal(above, (*prefix, column))
                 mask = None if level else _projected(masks, (*prefix, column))
-                table = _split(tree, level, table, target, total, mask)
+                table = _split(tree, level, table, target=target, total=total, possible=mask)
                 prefix = (*prefix, column)
             order = tuple(sorted(prefix))
             tables[order] = np.ascontiguousarray(table.transpose(0, *(1 + prefix.index(c) for c in order)))
@@ -88,6 +97,7 @@ def _fitted(
     tree: Tree,
     level: int,
     sizes: Sequence[int],
+    *,
     columns: frozenset[int],
     near: Mapping[Clique, Integers],
     above: Mapping[Clique, Integers] | None,
@@ -120,15 +130,15 @@ def _nodes(tree: Tree, level: int, target: Floats, above: Mapping[Clique, Intege
         return np.maximum(np.rint(target), 0).astype(np.int64)
     total = _marginal(above, ())
     upper = total[tree.parents[level - 1]]
-    return apportion(
-        tree, level, target[:, None], np.zeros_like(upper)[:, None], upper[:, None], total[:, None], weight
-    )[:, 0]
+    none = np.zeros_like(upper)[:, None]
+    return apportion(Apportionment(tree, level, target[:, None], none, upper[:, None], total[:, None], weight))[:, 0]
 
 
 def _split(
     tree: Tree,
     level: int,
     table: Integers,
+    *,
     target: Floats,
     total: Integers | None,
     possible: NDArray[np.bool_] | None,
@@ -139,7 +149,9 @@ def _split(
     """
     nodes, values = len(table), target.shape[-1]
     flat, cells = table.reshape(nodes, -1), prod(table.shape[1:])
-    goals = np.concatenate([np.zeros((nodes, cells, 1)), np.cumsum(target.reshape(nodes, cells, values), axis=2)], axis=2)
+    goals = np.concatenate(
+        [np.zeros((nodes, cells, 1)), np.cumsum(target.reshape(nodes, cells, values), axis=2)], axis=2
+    )
     sums = None
     if total is not None:
         above = total.reshape(len(total), cells, values)
@@ -162,82 +174,92 @@ def _split(
         if sums is None:
             left = np.clip(np.rint(goal), least, most).astype(np.int64)
         else:
-            left = apportion(tree, level, goal, least, most, sums[:, :, middle] - sums[:, :, low], None)
+            whole_sums = sums[:, :, middle] - sums[:, :, low]
+            left = apportion(Apportionment(tree, level, goal, least, most, whole_sums))
         waiting += [(low, middle, left), (middle, high, whole - left)]
     return found.reshape(*table.shape, values)
 
 
-def apportion(
-    tree: Tree,
-    level: int,
-    target: Floats,
-    lower: Integers,
-    upper: Integers,
-    total: Integers,
-    weight: Floats | None,
-) -> Integers:
-    """Whole numbers between bounds whose sums over the children of each parent are these: the nearest real ones to the
-    targets, each rounded up or down. The axes are nodes and cells; ``weight`` says how far each node gives way.
+@dataclass(frozen=True, eq=False)
+class Apportionment:
+    """Numbers between bounds, near to targets, whose sums over the children of each parent are given.
+
+    The axes are nodes of one level and cells; ``weight`` says how far each node gives way.
+    """
+
+    tree: Tree
+    level: int
+    target: Floats
+    lower: Integers
+    upper: Integers
+    total: Integers
+    weight: Floats | None = None
+
+    @property
+    def parent(self) -> Integers:
+        """Of each node, the one above."""
+        return self.tree.parents[self.level - 1]
+
+    def sums(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Over the children of each parent."""
+        return self.tree.sums(self.level - 1, numbers)
+
+
+def apportion(task: Apportionment) -> Integers:
+    """Whole numbers: the nearest real ones to the targets, each rounded up or down.
 
     >>> tree = Tree((np.array([0, 0, 0]),))
     >>> zero, five = np.zeros((3, 1), dtype=np.int64), np.full((3, 1), 5)
-    >>> apportion(tree, 1, np.array([[2.6], [2.6], [-3.0]]), zero, five, np.array([[5]]), None).ravel().tolist()
+    >>> apportion(
+    ...     Apportionment(tree, 1, np.array([[2.6], [2.6], [-3.0]]), zero, five, np.array([[5]]))
+    ... ).ravel().tolist()
     [3, 2, 0]
     """
-    real = nearest(tree, level, target, lower, upper, total, weight)
-    found = np.floor(real).astype(np.int64)
-    np.clip(found, lower, upper, out=found)
+    real = nearest(task)
+    found = np.clip(np.floor(real).astype(np.int64), task.lower, task.upper)
     rest = real - found
-    parent, cells = tree.parents[level - 1], target.shape[1]
-    group = (parent[:, None] * cells + np.arange(cells)).ravel()
+    cells = task.target.shape[1]
+    group = (task.parent[:, None] * cells + np.arange(cells)).ravel()
     while True:
-        missing = total - tree.sums(level - 1, found)
+        missing = (task.total - task.sums(found))[task.parent]
         if not missing.any():
             return found
-        short = missing[parent] > 0  # one more each, the largest remainders first; or one less, by a float's error
-        free = np.where(short, found < upper, (found > lower) & (missing[parent] < 0))
+        short = missing > 0  # one more each, the largest remainders first; or one less, by a float's error
+        free = np.where(short, found < task.upper, (found > task.lower) & (missing < 0))
         key = np.where(free, np.where(short, -rest, rest), np.inf).ravel()
         order = np.lexsort((key, group))
         first = np.searchsorted(group[order], group[order])
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order)) - first
-        taken = (rank.reshape(target.shape) < np.abs(missing)[parent]) & free
-        found += np.where(taken, np.sign(missing)[parent], 0)
+        taken = (rank.reshape(missing.shape) < np.abs(missing)) & free
+        found += np.where(taken, np.sign(missing), 0)
         rest = np.where(taken, -rest, rest)
 
 
-def nearest(
-    tree: Tree,
-    level: int,
-    target: Floats,
-    lower: Integers,
-    upper: Integers,
-    total: Integers,
-    weight: Floats | None,
-) -> Floats:
-    """The nearest real numbers between bounds with these sums: each target moved by one number for its family.
+def nearest(task: Apportionment) -> Floats:
+    """The nearest real numbers: each target moved by one number for its family, and clipped.
 
     The sum of clipped targets grows with that number; it is found by Newton's steps, halving where they leave the
     bracket.
     """
-    parent = tree.parents[level - 1]
-    w = (np.ones(len(parent)) if weight is None else weight)[:, None]
-    low = np.minimum.reduceat((lower - target) / w, tree.starts[level - 1], axis=0)
-    high = np.maximum.reduceat((upper - target) / w, tree.starts[level - 1], axis=0)
-    shift = np.clip((total - tree.sums(level - 1, target)) / tree.sums(level - 1, w), low, high)
+    target, lower, upper, total, parent = task.target, task.lower, task.upper, task.total, task.parent
+    weight = np.ones((len(parent), 1)) if task.weight is None else task.weight[:, None]
+    starts = task.tree.starts[task.level - 1]
+    low = np.minimum.reduceat((lower - target) / weight, starts, axis=0)
+    high = np.maximum.reduceat((upper - target) / weight, starts, axis=0)
+    shift = np.clip((total - task.sums(target)) / task.sums(weight), low, high)
     close = _CLOSE * (1 + total)
     for step in range(_STEPS):
-        moved = target + w * shift[parent]
+        moved = target + weight * shift[parent]
         real = np.clip(moved, lower, upper)
-        gap = total - tree.sums(level - 1, real)
+        gap = total - task.sums(real)
         if (np.abs(gap) <= close).all():
             break
         low, high = np.where(gap > 0, shift, low), np.where(gap < 0, shift, high)
-        free = tree.sums(level - 1, np.where((moved > lower) & (moved < upper), w, 0.0))
+        free = task.sums(np.where((moved > lower) & (moved < upper), weight, 0.0))
         newton = shift + gap / np.where(free > 0, free, np.inf)
-        middle = (low + high) / 2
         inside = (free > 0) & (newton > low) & (newton < high) & (step % 4 < 3)
-        shift = np.where(np.abs(gap) <= close, shift, np.where(inside, newton, middle))
+        shift = np.where(np.abs(gap) <= close, shift, np.where(inside, newton, (low + high) / 2))
     return np.asarray(real, dtype=np.float64)
 
 
@@ -275,13 +297,12 @@ def agreeing_masks(
     changed = True
     while changed:
         changed = False
-        for a in masks:
-            for b in masks:
-                shared = [c for c in a if c in b]
-                seen = masks[b].any(axis=tuple(i for i, c in enumerate(b) if c not in shared))
-                narrower = masks[a] & seen.reshape([sizes[c] if c in shared else 1 for c in a])
-                changed |= bool((narrower != masks[a]).any())
-                masks[a] = narrower
+        for (a, mask), (b, other) in product(tuple(masks.items()), repeat=2):
+            shared = [c for c in a if c in b]
+            seen = other.any(axis=tuple(i for i, c in enumerate(b) if c not in shared))
+            narrower = masks[a] & seen.reshape([sizes[c] if c in shared else 1 for c in a])
+            changed |= bool((narrower != mask).any())
+            masks[a] = narrower
     return masks
 
 
@@ -292,4 +313,4 @@ def _projected(masks: Mapping[Clique, NDArray[np.bool_]], columns: Sequence[int]
     whole = min((one for one in masks if set(columns) <= set(one)), key=lambda one: (masks[one].size, one))
     kept = [c for c in whole if c in columns]
     some = masks[whole].any(axis=tuple(i for i, c in enumerate(whole) if c not in columns))
-    return np.asarray(some.transpose([kept.index(c) for c in columns]))
+    return np.asarray(np.transpose(some, [kept.index(c) for c in columns]))
