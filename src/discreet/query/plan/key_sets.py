@@ -161,7 +161,7 @@ def hierarchy(name: str, levels: Sequence[str], *, table: Any) -> Hierarchy:
         if None in row:
             level = found.columns[row.index(None)]
             raise BadParameter("table", f"a row without {level}", "must name a key of every level: none may be missing")
-    rows = tuple(sorted(found.rows))  # type: ignore[type-var]
+    rows = tuple(sorted(found.rows))
     parents = [_parents(found.columns, rows, level) for level in range(1, len(found.columns))]
     return Hierarchy(found.columns, rows, name, tuple(parents))
 
