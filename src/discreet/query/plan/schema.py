@@ -399,8 +399,10 @@ class Schema:
 
 def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     """The schema of a table from its declaration and the stored types of its columns; refuses what does not agree."""
+    upper = {level for one in given.key_sets if isinstance(one, Hierarchy) for level in one.levels[:-1]}
     for column in given.columns:
-        _known(name, column, stored)
+        if column in stored or column not in upper:  # the upper levels follow from the finest one
+            _known(name, column, stored)
     if given.unit == EACH_ROW and EACH_ROW in stored:
         raise BadParameter("unit", EACH_ROW, "must not be a column: rename it, or name the column of the unit")
     if given.unit is not None and given.unit != EACH_ROW:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import prod
+from os import PathLike
 from statistics import NormalDist
 from typing import Any
 
@@ -25,6 +26,7 @@ from discreet.errors import BadParameter
 from discreet.exact import Number
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
+from discreet.query.answer.export import write_rows
 from discreet.query.plan.key_sets import Hierarchy
 from discreet.shown import brief
 from discreet.synthetic.domain import Domain
@@ -107,6 +109,14 @@ class PublishedTables:
         one = self._table(table)
         place = [self.plan.level_names[one.level]] if self.plan.level_names[one.level] else []
         return " x ".join([*place, *(self._names[c] for c in one.columns)]) or "total"
+
+    def write(self, folder: str | PathLike[str], ending: str = "csv") -> list[str]:
+        """One CSV or Parquet file for each table into a folder that is there, with the card; returns their names."""
+        files = [f"{self.name(i).replace(' x ', '_')}.{ending}" for i in range(len(self))]
+        for i, file in enumerate(files):
+            table = self.table(i)
+            write_rows(f"{folder}/{file}", partial(iter, [table]), self.card())
+        return files
 
     def rows(self) -> Any:
         """Rows that have every published count exactly, as an Arrow table. Free.
