@@ -78,9 +78,8 @@ def run(leaves: int, people: int, *, rows: bool) -> None:
             f"{after:>8.2f}{after / before:>7.2f}{covered:>8.3f}{wholly:>7.3f}"
         )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(
-        f"negative or mismatched cells: {made.mismatches()}; {wall:.1f} s, {processor:.1f} s CPU, {memory:.2f} GB in all"
-    )
+    print(f"negative or mismatched cells: {made.mismatches()}", end="; ")
+    print(f"{wall:.1f} s, {processor:.1f} s CPU, {memory:.2f} GB in all")
     if rows:
         began = perf_counter()
         print(f"{made.rows().num_rows:,} rows with every count in {perf_counter() - began:.1f} s")
