@@ -1,0 +1,1 @@
+"""Inference that counts both the chance choice of people and the noise: tables, tests, intervals, survival."""
