@@ -136,7 +136,11 @@ class Coefficients:
 
     def to_json(self, confidence: Number = "0.95") -> str:
         """The table as JSON."""
-        rows = {"kind": self.kind, "rows": round(self.rows) if math.isfinite(self.rows) else None, **self.to_dict(confidence)}
+        rows = {
+            "kind": self.kind,
+            "rows": round(self.rows) if math.isfinite(self.rows) else None,
+            **self.to_dict(confidence),
+        }
         return json.dumps(rows | {"facts": dict(self.facts), "notes": list(self.notes)})
 
     def to_pandas(self, confidence: Number = "0.95") -> pd.DataFrame:

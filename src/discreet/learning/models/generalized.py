@@ -158,7 +158,7 @@ class Generalized(Estimator, ABC):
             np.rint(np.clip(curve / most_curve, 0.0, 1.0) * (1 << _CURVE_BITS)) + 0.0,
         )
 
-    def _describe(  # noqa: PLR0917 - one caller's state
+    def _describe(
         self, at: Floats, found: Inverted | None, noise: Noise, middle: Floats, half: Floats
     ) -> None:
         to_units = np.diag(np.append(1.0, 1 / half))
@@ -188,9 +188,7 @@ class Generalized(Estimator, ABC):
         return np.asarray((middle + half * scaled(rows, middle, half)) @ self.coef_ + self.intercept_)
 
 
-def newton_sums(
-    rows: Floats, residuals: Floats, curves: Floats, weights: Weights
-) -> tuple[ExactSums, ExactSums]:
+def newton_sums(rows: Floats, residuals: Floats, curves: Floats, weights: Weights) -> tuple[ExactSums, ExactSums]:
     """The upper triangle of Σ w z zᵀ h, and Σ w z r, in cells, for rows z = (grid, x) with |x_i| <= grid = 2^12.
 
     >>> from discreet.learning.unit_weights import unit_weights
@@ -230,10 +228,10 @@ def _careful(step: _Step) -> Floats:
 def _is_too_long(step: _Step, found: Inverted) -> bool:
     """Whether the curvature that one step leaves out may be as large as half of a standard error."""
     move = found.estimates
-    length = float(max(move @ step.hessian @ move, 0.0)) ** 0.5
+    length = max(float(move @ step.hessian @ move), 0.0) ** 0.5
     per_row = length / max(float(step.hessian[0, 0]), 1e-300) ** 0.5
     spread = float(len(move) + np.sum(step.hessian * found.noise_covariance)) ** 0.5
-    return per_row * length / 2 > _TOO_LONG * spread
+    return bool(per_row * length / 2 > _TOO_LONG * spread)
 
 
 class Logit(Generalized):
