@@ -344,7 +344,7 @@ CARRIED = {
         "checking.exact.roles.ClaimsPrivacy",
     ),
     "an answer, or a preview of one: what its mechanism or query states": (
-        "answer.Answer", "query.answer.answer.TableAnswer", "query.answer.preview.Preview",
+        "answer.Answer", "answer.GivenValue", "query.answer.answer.TableAnswer", "query.answer.preview.Preview",
         "query.profile.profile.Profile", "session.regress.RegressionPreview",
         "learning.inference.comparisons.TestResult", "learning.inference.survival.SurvivalCurve",
         "curator.client.remote_answer.RemotePreview",

@@ -141,11 +141,16 @@ class RemoteSession:
         """The key with which receipts and release cards can be checked."""
         return str(self.transport.get("/api/key")["public_key"])
 
-    def sql(self, text: str) -> RemoteQuery:
-        """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        found = staged_question(text, self.schemas)
+    def sql(self, text: str, *, dialect: str | None = None) -> RemoteQuery:
+        """A question in SQL: one SELECT. Nothing is spent until ``release``.
+
+        One that is spelled as another ``dialect`` spells it is sent in our own spelling.
+        """
+        found = staged_question(text, self.schemas, dialect)
         if isinstance(found, Question):
-            return RemoteQuery(self, found, text, self._prepared(found))
+            return RemoteQuery(self, found, text, self._prepared(found)) if dialect is None else self.ask(found)
+        if dialect is not None:
+            raise Unsupported("a subquery that is one value, in another dialect", "ask it without dialect=")
         return _staged(self, found, text)
 
     def __getitem__(self, name: str) -> Frame[RemoteQuery]:
@@ -283,6 +288,7 @@ class RemoteSession:
     suggest_keys = _refused("suggest_keys", _OWNER)
     prepare = _refused("prepare", _OWNER)
     learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
+    tabulate = _refused("tabulate", "ask for the tables as a workload, or use synthesize")
     compare = _refused("compare", "the report of a job says how well its model fits what was measured")
 
     def _prepared(self, asked: Question) -> Prepared | None:
