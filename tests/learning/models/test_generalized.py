@@ -77,17 +77,15 @@ def test_intervals_hold(monkeypatch: pytest.MonkeyPatch, counts: bool) -> None:
     def missed() -> int:
         count = 0
         for _ in range(60):
-            x, y = data(10_000, counts=counts)
-            low, high = model_of(GDP("1/2" if counts else "1/5"), counts=counts).fit(x, y).intervals().T
+            x, y = data(40_000 if counts else 10_000, counts=counts)
+            low, high = model_of(GDP("1/10" if counts else "1/5"), counts=counts).fit(x, y).intervals().T
             assert np.isfinite(low).all()
             count += int(((low > TRUTH) | (high < TRUTH)).sum())
         return count
 
     assert missed() <= 42
     if counts:  # of classes the noise is too small beside the sampling for a twin to be seen
-        monkeypatch.setattr(
-            "discreet.learning.models.generalized.Noise", lambda deviations: Noise(deviations / 1e6)
-        )
+        monkeypatch.setattr("discreet.learning.models.generalized.Noise", lambda deviations: Noise(deviations / 1e6))
         assert missed() > 42
 
 
@@ -185,3 +183,12 @@ def test_predictions() -> None:
     x, y = data(4000, counts=True)
     counts: Any = model_of(GDP(50), counts=True).fit(x, y)
     assert 0.05 < counts.score(x, y) < 0.5
+
+
+def test_rows_without_a_count_are_left_out() -> None:
+    x, y = data(3000, counts=True)
+    gone = np.where(np.arange(3000) % 3 == 0, np.nan, y)
+    model = model_of(GDP(10**5), counts=True).fit(x, gone)
+    at, errors = likeliest(x[~np.isnan(gone)], y[~np.isnan(gone)], counts=True)
+    assert np.all(np.abs([model.intercept_, *model.coef_] - at) < errors / 50)
+    assert model.standard_errors_ == pytest.approx(errors, rel=0.01)

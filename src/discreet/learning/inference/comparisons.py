@@ -103,7 +103,9 @@ def mean(
     level = _level(confidence)
     if of not in {"population", "table"}:
         raise BadParameter("of", of, 'must be "population" or "table"')
-    released = release_moments(x, np.where(is_number, 0, -1), 1, weights_of(unit, len(x)), budget=budget, receipt=receipt)
+    released = release_moments(
+        x, np.where(is_number, 0, -1), 1, weights_of(unit, len(x)), budget=budget, receipt=receipt
+    )
     found = _means(released, middle, half)
     variance = (found.variances if of == "population" else found.noise_variances)[0]
     return _estimate("Mean", float(found.means[0]), float(variance), found, level, float(found.counts[0]) - 1, budget)

@@ -158,9 +158,7 @@ class Generalized(Estimator, ABC):
             np.rint(np.clip(curve / most_curve, 0.0, 1.0) * (1 << _CURVE_BITS)) + 0.0,
         )
 
-    def _describe(
-        self, at: Floats, found: Inverted | None, noise: Noise, middle: Floats, half: Floats
-    ) -> None:
+    def _describe(self, at: Floats, found: Inverted | None, noise: Noise, middle: Floats, half: Floats) -> None:
         to_units = np.diag(np.append(1.0, 1 / half))
         to_units[0, 1:] = -middle / half
         estimates = to_units @ at
@@ -324,8 +322,10 @@ class PoissonRegression(Generalized):
         self._most = 2 * float(middle)
         values = self._rows_to_fit(X)
         read_bounds(self.bounds, values.shape[1])
-        target = np.clip(np.nan_to_num(read_target(y, len(values)), nan=0.0), 0.0, self._most)
-        return self._learn(values, target, unit_weights(unit, len(values)), receipt)
+        given, weights = read_target(y, len(values)), unit_weights(unit, len(values))
+        counted = Weights(np.where(np.isnan(given), 0.0, weights.values), weights.scale)  # no number: left out
+        target = np.clip(np.nan_to_num(given, nan=0.0), 0.0, self._most)
+        return self._learn(values, target, counted, receipt)
 
     @property
     def _largest(self) -> tuple[float, float]:
