@@ -54,8 +54,8 @@ def regressions(columns: Callable[[int], Floats], rows: int, epsilon: float, run
         return f"nothing known in {runs - len(held)} of {runs}"
     bias = np.abs(np.mean(errors, axis=0)).max()
     return (
-        f"coverage {np.mean(held):.3f}, largest bias {bias:.2f} standard errors, width {np.median(widths):.2f} times the "
-        f"one without privacy, nothing known in {runs - len(held)} of {runs}"
+        f"coverage {np.mean(held):.3f}, largest bias {bias:.2f} standard errors, width {np.median(widths):.2f} times "
+        f"that without privacy, nothing known in {runs - len(held)} of {runs}"
     )
 
 
@@ -70,6 +70,8 @@ def logits(rows: int, epsilon: float, runs: int) -> str:
         if np.isfinite(low).all():
             truth = np.append(TRUTH[0], 2 * TRUTH[1:])
             held.append((low <= truth) & (high >= truth))
+    if not held:
+        return f"nothing known in {runs} of {runs}"
     return f"coverage {np.mean(held):.3f} where known, nothing known in {runs - len(held)} of {runs}"
 
 
@@ -84,9 +86,7 @@ def sizes(rows: int, epsilon: float, runs: int) -> None:
         return np.clip(RNG.normal(0, 1, rows), -4, 4)
 
     tests: dict[str, Callable[[], inference.TestResult]] = {
-        "means": lambda: inference.difference_of_means(
-            heights(), arms(2), keys=[0, 1], bounds=(-4, 4), budget=budget
-        ),
+        "means": lambda: inference.difference_of_means(heights(), arms(2), keys=[0, 1], bounds=(-4, 4), budget=budget),
         "ANOVA": lambda: inference.anova(heights(), arms(4), keys=range(4), bounds=(-4, 4), budget=budget),
         "proportions": lambda: inference.difference_of_proportions(
             RNG.random(rows) < 0.2, arms(2), keys=[0, 1], budget=budget
@@ -113,9 +113,7 @@ def power(people: int, runs: int) -> None:
             arm = RNG.integers(0, 2, rows)
             x = np.clip(RNG.normal(0.2 * arm, 1), -4, 4)
             p = (
-                inference.difference_of_means(
-                    x, arm, keys=[0, 1], bounds=(-4, 4), budget=Approx(1, DELTA)
-                ).p_value
+                inference.difference_of_means(x, arm, keys=[0, 1], bounds=(-4, 4), budget=Approx(1, DELTA)).p_value
                 if private
                 else stats.ttest_ind(x[arm == 1], x[arm == 0]).pvalue
             )
@@ -125,8 +123,9 @@ def power(people: int, runs: int) -> None:
     private, needed = (
         2 * each for each in inference.rows_for_difference(0.2, 1.0, bounds=(-4, 4), budget=Approx(1, DELTA))
     )
-    print(f"power: t-test, {people} people {found(people, private=False):.2f}; ours, {4 * people} "
-          f"people {found(4 * people, private=True):.2f}; ours for power 0.8 needs {private} against {needed}")  # fmt: skip
+    plain, ours = found(people, private=False), found(4 * people, private=True)
+    print(f"power: t-test, {people} people {plain:.2f}; ours, {4 * people} people {ours:.2f}; "
+          f"ours for power 0.8 needs {private} against {needed}")  # fmt: skip
 
 
 def survival(epsilon: float, runs: int) -> str:

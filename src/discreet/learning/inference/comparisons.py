@@ -135,7 +135,13 @@ def anova(
     values: Any, groups: Any, *, keys: Sequence[Any] | None = None, bounds: Any = None, budget: Budget,
     unit: Any = None, receipt: Receipt | None = None,
 ) -> TestResult:  # fmt: skip
-    """Welch's one-way analysis of variance: whether the means of all groups are the same; spreads may differ."""
+    """Welch's one-way analysis of variance: whether the means of all groups are the same; spreads may differ.
+
+    >>> from discreet.privacy.promises.measures import GDP
+    >>> arm = np.arange(9000) % 3
+    >>> anova(arm + np.arange(9000) % 7, arm, keys=[0, 1, 2], bounds=(0, 8), budget=GDP(5))
+    One-way ANOVA: p < 0.001
+    """
     from scipy.stats import f as f_law
 
     found = _by_group(values, groups, keys, bounds, budget, unit, receipt)
@@ -156,7 +162,14 @@ def difference_of_proportions(
     outcomes: Any, groups: Any, *, keys: Sequence[Any] | None = None, success: Any = True, failure: Any = False,
     budget: Budget, unit: Any = None, confidence: Number = "0.95", receipt: Receipt | None = None,
 ) -> TestResult:  # fmt: skip
-    """The share of ``success`` in the second group of ``keys`` less that in the first."""
+    """The share of ``success`` in the second group of ``keys`` less that in the first.
+
+    >>> from discreet.privacy.promises.measures import GDP
+    >>> arm = np.arange(9000) % 2
+    >>> found = difference_of_proportions(np.arange(9000) % 3 < 1 + arm, arm, keys=[0, 1], budget=GDP(5))
+    >>> round(found.estimate, 1), found.p_value < 0.001
+    (0.3, True)
+    """
     codes = _pairs(groups, keys, outcomes, [failure, success], most=2)
     level = _level(confidence)
     released = release_counts(codes, 4, weights_of(unit, len(codes)), budget, receipt)
@@ -185,7 +198,14 @@ def chi_square(
     rows: Any, columns: Any, *, row_keys: Sequence[Any] | None = None, column_keys: Sequence[Any] | None = None,
     budget: Budget, unit: Any = None, receipt: Receipt | None = None,
 ) -> TestResult:  # fmt: skip
-    """Whether two lists of categories are independent: chi-square, with a null law that has the noise in it."""
+    """Whether two lists of categories are independent: chi-square, with a null law that has the noise in it.
+
+    >>> from discreet.privacy.promises.measures import GDP
+    >>> party = np.arange(6000) % 3
+    >>> found = chi_square(party, party > 0, row_keys=[0, 1, 2], column_keys=[False, True], budget=GDP(5))
+    >>> found.p_value < 0.001
+    True
+    """
     codes = _pairs(rows, row_keys, columns, column_keys)
     shape = len(list(row_keys or ())), len(list(column_keys or ()))
     released = release_counts(codes, shape[0] * shape[1], weights_of(unit, len(codes)), budget, receipt)
@@ -207,7 +227,13 @@ def goodness_of_fit(
     values: Any, *, keys: Sequence[Any] | None = None, shares: Sequence[float] | None = None, budget: Budget,
     unit: Any = None, receipt: Receipt | None = None,
 ) -> TestResult:  # fmt: skip
-    """Whether categories have these public shares: chi-square, with a null law that has the noise in it."""
+    """Whether categories have these public shares: chi-square, with a null law that has the noise in it.
+
+    >>> from discreet.privacy.promises.measures import GDP
+    >>> days = np.arange(7000) % 7
+    >>> goodness_of_fit(days, keys=range(7), budget=GDP(5)).p_value > 0.01
+    True
+    """
     codes = read_codes(values, keys, "keys")
     many = len(list(keys or ()))
     given = np.full(many, 1 / many) if shares is None else np.asarray(shares, dtype=np.float64)
@@ -227,7 +253,14 @@ def rank_test(
     values: Any, groups: Any, *, keys: Sequence[Any] | None = None, bounds: Any = None, bins: int = 32,
     budget: Budget, unit: Any = None, receipt: Receipt | None = None,
 ) -> TestResult:  # fmt: skip
-    """Mann and Whitney's test on public bins: the chance that somebody of the second group has more, ties a half."""
+    """Mann and Whitney's test on public bins: the chance that somebody of the second group has more, ties a half.
+
+    >>> from discreet.privacy.promises.measures import GDP
+    >>> arm = np.arange(8000) % 2
+    >>> found = rank_test(np.arange(8000) % 14 + arm, arm, keys=[0, 1], bounds=(0, 16), budget=GDP(5))
+    >>> found.p_value < 0.001 and 0.5 < found.estimate < 0.7
+    True
+    """
     x, is_number, *_ = read_values(values, bounds)
     places = read_codes(groups, keys, "keys", len(x))
     if len(list(keys or ())) != 2:

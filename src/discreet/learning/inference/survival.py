@@ -122,7 +122,14 @@ def log_rank(
     times: Any, happened: Any, groups: Any, *, keys: Sequence[Any] | None = None,
     edges: Any = None, budget: Budget, unit: Any = None, receipt: Receipt | None = None,
 ) -> TestResult:  # fmt: skip
-    """Whether two groups have the same curve: the log-rank test at public times, the noise counted."""
+    """Whether two groups have the same curve: the log-rank test at public times, the noise counted.
+
+    >>> from discreet.privacy.promises.measures import GDP
+    >>> arm = np.arange(6000) % 2
+    >>> times = np.arange(6000) % 9 + 1 + 2 * arm
+    >>> log_rank(times, np.ones(6000), arm, keys=[0, 1], edges=range(1, 10), budget=GDP(5)).p_value < 0.001
+    True
+    """
     codes, ends = _cells(times, happened, edges)
     places = read_codes(groups, keys, "keys", len(codes))
     if len(list(keys or ())) != 2:
