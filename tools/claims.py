@@ -312,7 +312,9 @@ CLAIMS = (
         "estimators",
         (
             "learning.estimator.Estimator", "learning.models.kmeans.KMeans",
-            "learning.models.linear.LinearRegression", "learning.models.logistic.LogisticRegression",
+            "learning.models.linear.LinearRegression", "learning.models.generalized.Generalized",
+            "learning.models.generalized.Logit", "learning.models.generalized.PoissonRegression",
+            "learning.models.logistic.LogisticRegression",
             "learning.models.logistic.TabularClassifier", "learning.models.naive_bayes.Bayes",
             "learning.models.naive_bayes.CategoricalNB", "learning.models.naive_bayes.GaussianNB",
             "learning.models.pca.PCA", "learning.preprocessing.scaling.StandardScaler",
@@ -351,7 +353,9 @@ CARRIED = {
     ),
     "an answer, or a preview of one: what its mechanism or query states": (
         "answer.Answer", "answer.GivenValue", "query.answer.answer.TableAnswer", "query.answer.preview.Preview",
-        "query.profile.profile.Profile", "curator.client.remote_answer.RemotePreview",
+        "query.profile.profile.Profile", "session.regress.RegressionPreview",
+        "learning.inference.comparisons.TestResult", "learning.inference.survival.SurvivalCurve",
+        "curator.client.remote_answer.RemotePreview",
         "curator.client.remote_answer.RemoteAnswer", "curator.client.remote_board.RemoteBoard",
         "curator.client.remote_synthetic.RemoteSynthetic",
     ),

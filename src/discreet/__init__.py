@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.answer import Answer
     from discreet.checking import audit, check
     from discreet.curator.client.client import connect
+    from discreet.learning import inference
     from discreet.mechanisms import exponential, gaussian, laplace, randomized_response
     from discreet.privacy import budgets
     from discreet.privacy.accountants.compose import compose
@@ -75,6 +76,7 @@ __all__ = [
     "expr",
     "gaussian",
     "hierarchy",
+    "inference",
     "keys",
     "laplace",
     "learning",
@@ -97,6 +99,7 @@ _PACKAGES = """agg answer biased checking continual engines errors exact learnin
 _MODULES = {name: f"discreet.{name}" for name in _PACKAGES.split()} | {
     "budgets": "discreet.privacy.budgets",
     "events": "discreet.privacy.promises.events",
+    "inference": "discreet.learning.inference",
     "plots": "discreet.privacy.attacker.plots",
 }
 _NAMES = {

@@ -52,6 +52,7 @@ HOW_TO: list[Entry] = [
             "how-to/continual.md",
             "how-to/local.md",
             "how-to/learning.md",
+            "how-to/study.md",
             "how-to/check.md",
         ],
     ),
