@@ -292,6 +292,14 @@ CLAIMS = (
         "tests/synthetic/test_spending.py::test_a_choice_keeps_its_price_and_the_price_of_a_monotone_one_is_refuted",
     ),
     Claim(
+        "tables over a hierarchy that add up",
+        ("synthetic.hierarchical.plan.HierarchicalPlan", "synthetic.hierarchical.released.PublishedTables"),
+        "add/remove", "a unit, as its source says",
+        "all tables of one publication, measured once; whole numbers and rows are functions of them",
+        "synthetic/hierarchical/hierarchical.md",
+        "tests/synthetic/hierarchical/test_measure.py::test_the_joint_law_keeps_the_budget_for_every_row",
+    ),
+    Claim(
         "statistical queries",
         (
             "learning.oracle.Oracle", "learning.oracle_noise.OracleNoise", "learning.oracle_noise.GaussianNoise",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.privacy.promises.neighbours import Neighbours
     from discreet.query.answer.answer import TableAnswer
     from discreet.query.front.verbs import case, col, expr, lit
+    from discreet.query.plan.key_sets import hierarchy
     from discreet.query.plan.schema import EACH_ROW as each_row  # noqa: N811 - a constant that people write
     from discreet.query.plan.schema import bounds, keys, table, unknown_keys
     from discreet.session.session import Session
@@ -74,6 +75,7 @@ __all__ = [
     "exponential",
     "expr",
     "gaussian",
+    "hierarchy",
     "inference",
     "keys",
     "laplace",
@@ -115,6 +117,7 @@ _NAMES = {
     "discreet.privacy.promises.neighbours": ("Neighbours",),
     "discreet.query.answer.answer": ("TableAnswer",),
     "discreet.query.front.verbs": ("case", "col", "expr", "lit",),
+    "discreet.query.plan.key_sets": ("hierarchy",),
     "discreet.query.plan.schema": ("bounds", "each_row", "keys", "table", "unknown_keys",),
     "discreet.session.session": ("Session",),
 }  # fmt: skip

@@ -14,6 +14,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 TUTORIALS: list[Entry] = [
     "tutorials/README.md",
     "tutorials/csv-to-table.md",
+    "tutorials/census-like-table.md",
     "tutorials/curator-for-a-team.md",
     "tutorials/own-mechanism.md",
     "tutorials/notebooks.md",

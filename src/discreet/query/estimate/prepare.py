@@ -17,6 +17,8 @@ from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
 from discreet.query.lower.bounding import each_counts_once, groups, limit_note, rows, values_kept
+from discreet.query.lower.key_tuples import existing
+from discreet.query.lower.key_tuples import how_many as how_many_groups
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.narrow_keys import combinations_allowed
@@ -101,6 +103,8 @@ class Part:
     """The groups that were selected before, where nobody listed them."""
     chosen: bool = False
     """Whether its caps were chosen for it."""
+    exists: tuple[tuple[Value, ...], ...] | None = field(default=None, compare=False, repr=False)
+    """The combinations of listed keys that key sets let stand together; None: all."""
 
     @property
     def all_notes(self) -> tuple[Message, ...]:
@@ -167,6 +171,8 @@ class Part:
         """How many groups there are; None if some keys are not listed."""
         if self.named is not None:
             return len(self.named)
+        if self.exists is not None:
+            return len(self.exists)
         return None if self.selects else prod(len(key.typed.keys or ()) for key in self.keys)
 
     @property
@@ -240,7 +246,7 @@ class Part:
         """All combinations of listed keys, in engine terms; None if some are not listed."""
         if self.selects or self.named is not None:
             return self.named
-        return tuple(product(*(key.typed.keys or () for key in self.keys)))
+        return self.exists if self.exists is not None else tuple(product(*(key.typed.keys or () for key in self.keys)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +279,14 @@ def prepare(asked: LoweredQuestion) -> Prepared:
     parts = []
     for names in asked.sets:
         keys = tuple(by_name[name] for name in names)
-        _check_keys(keys)
+        listed = {key.name: key.typed.keys for key in keys}
+        _check_keys(keys, how_many_groups(listed, asked.key_sets))
+        exists = existing(listed, asked.key_sets)
+        if exists == ():
+            raise BadQuestion("the conditions leave no combination of keys that exists; change them")
         whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
-        parts.append(Part(whole, asked.caps, keys, (), (), asked.notes).asking(asked.measures))
+        part = Part(whole, asked.caps, keys, (), (), asked.notes, exists=exists)
+        parts.append(part.asking(asked.measures))
     return Prepared(asked, tuple(parts), tuple(prepare(one) for one in asked.beside))
 
 
@@ -301,7 +312,7 @@ def _listed(key: Expression, keys: tuple[Value, ...]) -> Expression:
     return ways[0] if len(ways) == 1 else Call("or", tuple(ways))
 
 
-def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
+def _check_keys(keys: tuple[LoweredKey, ...], many: int) -> None:
     for key in keys:
         typed = key.typed
         if typed.is_unit:
@@ -313,7 +324,6 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
             raise BadQuestion(
                 f"{quoted(key.name)} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
             )
-    many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
 

@@ -21,6 +21,7 @@ from discreet.query.functions.typed_values import (
     constant,
     is_null_literal,
     refuse,
+    shown,
     words,
 )
 from discreet.query.plan.evaluate import text_to_moment
@@ -155,11 +156,22 @@ def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
     if isinstance(x.kind, Real) or isinstance(y.kind, Real):
         refuse("a number without bounds cannot be compared", bound(x, y))
     if type(x.kind) is not type(y.kind):
-        hint = "; beside text a number is written in quotes, '8'" if {type(x.kind), type(y.kind)} == _QUOTED else ""
-        if {type(x.kind), type(y.kind)} == {Duration, Number}:
-            hint = "; two dates differ by a number of days, as in > 2, and two times by an INTERVAL '2 days'"
-        refuse(f"{words(x)} cannot be compared with {words(y)}{hint}")
+        refuse(f"{words(x)} cannot be compared with {words(y)}{_how_to_compare(x, y)}")
     return x, y
+
+
+def _how_to_compare(*parts: Typed) -> str:
+    """What to write instead."""
+    match {type(one.kind) for one in parts}:
+        case kinds if kinds == _QUOTED:
+            text = next(shown(one) for one in parts if isinstance(one.kind, Text))
+            return f"; write the number in quotes, '8', or CAST({text} AS BIGINT)"
+        case kinds if kinds == {Duration, Number}:
+            return "; two dates differ by a number of days, as in > 2, and two times by an INTERVAL '2 days'"
+        case kinds if Number in kinds and kinds & {Date, Timestamp}:
+            moment = next(shown(one) for one in parts if isinstance(one.kind, Date | Timestamp))
+            return f"; write DATE '2025-01-31', or take a part: YEAR({moment})"
+    return ""
 
 
 def read_as(x: Typed, kind: Kind) -> Typed:

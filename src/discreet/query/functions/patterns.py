@@ -111,7 +111,8 @@ def _closed(way: Way) -> Way:
         assert isinstance(item, Many)  # noqa: S101
         found[beside[0] : beside[0] + 1] = [item.of] * item.least
     if any(isinstance(item, Many) for item in found):
-        raise Unsupported("a regular expression that repeats a character without end in its middle", "write x{1,3}")
+        raise Unsupported("a regular expression that repeats a character without end in its middle",
+                          "say how often at most, as in ^[A-Z]{1,3}-[0-9]")  # fmt: skip
     return tuple(item for i, item in enumerate(found) if item != GAP or i == 0 or found[i - 1] != GAP)
 
 

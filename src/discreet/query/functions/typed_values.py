@@ -108,6 +108,11 @@ def words(x: TypedColumn) -> str:
     return _WORDS[type(x.kind)]
 
 
+def shown(x: Typed, otherwise: str = "x") -> str:
+    """The name of the column that it is, as it stands in a message."""
+    return quoted(x.lowered.name) if isinstance(x.lowered, Column) else otherwise
+
+
 # --- refusing -------------------------------------------------------------------------------------------------------
 
 
@@ -150,7 +155,9 @@ def expect(x: Typed, kinds: type | tuple[type, ...], what: str, wanted: str) -> 
     if is_null_literal(x):
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if not isinstance(x.kind, kinds):
-        refuse(f"{what} needs {wanted}, and this is {words(x)}")
+        of_time = {Date, Timestamp} & set(kinds if isinstance(kinds, tuple) else (kinds,))
+        cast = f"; write CAST({shown(x)} AS DATE)" if of_time and isinstance(x.kind, Text) else ""
+        refuse(f"{what} needs {wanted}, and this is {words(x)}{cast}")
 
 
 def integer_literal(x: Typed, what: str, low: int, high: int) -> int:

@@ -173,6 +173,7 @@ def unknown(what: str, name: str, among: Iterable[str]) -> BadQuestion:
         hint = f"did you mean {show(close[0])}?"
     elif public:
         hint = f"there are {', '.join(show(p) for p in public[:8])}{', ...' if len(public) > 8 else ''}"
+        hint += "; text stands in single quotes" if what == "column" else ""
     else:
         hint = "there is none here"
     error = BadQuestion(f"there is no {what} {show(name)}; {hint}")

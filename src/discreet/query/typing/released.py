@@ -216,7 +216,9 @@ def _unified(what: str, parts: Sequence[_Part]) -> Sort:
     for part in known:
         midnight = found is Sort.TIME and part.sort is Sort.DATE
         if part.sort is not found and not part.reads_as(found) and not midnight:
-            refuse(f"{what} cannot mix {found.value} and {part.sort.value}")
+            of_time = Sort.TEXT in (found, part.sort) and {found, part.sort} & {*_MOMENTS}
+            hint = "; a date is written as '2025-01-31'" if of_time else ""
+            refuse(f"{what} cannot mix {found.value} and {part.sort.value}{hint}")
     return found
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import date, datetime
 
 import pytest
 
+import discreet as dp
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql import clauses, functions, refusals, syntax_tree
 from discreet.query.front.sql.expressions import expression
@@ -61,6 +63,8 @@ REWRITTEN = [
      "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"),
     (f"{V} WHERE EXTRACT(MILLENNIUM FROM day) = 2", "century", f"{V} WHERE EXTRACT(CENTURY FROM day) = 2"),
     ("SELECT * FROM visits", "COUNT(*)", "SELECT COUNT(*) FROM visits"),
+    (f"{V} PIVOT (SUM(cost) FOR year IN (1))", "FILTER (WHERE k = 'a') AS a",
+     "SELECT SUM(cost) FILTER (WHERE year = 1) AS a FROM visits"),
     ("SELECT COUNT(*)", "SELECT COUNT(*) FROM t", "SELECT COUNT(*) FROM visits"),
 ]  # fmt: skip
 
@@ -71,6 +75,37 @@ def test_a_statement_rewritten_as_the_refusal_says_is_planned(wrong: str, hint: 
         read(wrong)
     assert hint in str(caught.value)
     assert read(right).measures
+
+
+def session() -> dp.Session:
+    columns = {"clinic": dp.keys(["N"]), "day": dp.bounds("2025-01-01", "2025-12-31")}
+    rows = {"id": [1, 2], "clinic": ["N", "N"], "note": ["2025-01-02", "7"], "day": [date(2025, 1, 2)] * 2,
+            "start": [datetime(2025, 1, 2)] * 2, "stop": [datetime(2025, 1, 6)] * 2}  # fmt: skip
+    return dp.Session(t=dp.table(rows, unit="id", columns=columns, max_rows=1), budget=dp.Pure(10**6))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint", "right"),
+    [
+        ("note > 5", "CAST(note AS BIGINT)", "CAST(note AS BIGINT) > 5"),
+        ("note > 5", "'8'", "note > '5'"),
+        ("YEAR(note) = 2025", "CAST(note AS DATE)", "YEAR(CAST(note AS DATE)) = 2025"),
+        ("day > 2025", "YEAR(", "YEAR(day) > 2025"),
+        ("day > 2025", "DATE '2025-01-31'", "day > DATE '2025-01-31'"),
+        ("stop - start > 2", "INTERVAL '2 days'", "stop - start > INTERVAL '2 days'"),
+        ("day - day > INTERVAL '2 days'", "> 2", "day - day > 2"),
+        ("(stop - start) / 60 > 2", "EXTRACT(EPOCH FROM x)", "EXTRACT(EPOCH FROM stop - start) / 60 > 2"),
+        ('clinic = "Zug"', "single quotes", "clinic = 'Zug'"),
+        ("note ~ '^[a-z]+-[0-9]'", "^[A-Z]{1,3}-[0-9]", "note ~ '^[A-Z]{1,3}-[0-9]'"),
+    ],
+)
+def test_a_condition_rewritten_as_the_refusal_says_is_answered(wrong: str, hint: str, right: str) -> None:
+    asking = session()
+    with pytest.raises(BadQuestion) as caught:
+        asking.sql(f"SELECT COUNT(*) AS n FROM t WHERE {wrong}")
+    assert hint in str(caught.value)
+    assert asking.remaining == asking.budget
+    assert asking.sql(f"SELECT COUNT(*) AS n FROM t WHERE {right}").release(epsilon=1).rows
 
 
 @pytest.mark.parametrize(
