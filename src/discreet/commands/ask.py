@@ -20,13 +20,12 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
-from discreet.commands.output import fail_plainly, in_flags, number
+from discreet.commands.output import cell, fail_plainly, in_flags
 from discreet.commands.table_options import TableOptions
 from discreet.curator.client.client import RemoteSession
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
-from discreet.exact import significant
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
@@ -161,13 +160,7 @@ def _print_answer(
     for name in answer.columns:
         printed.add_column(escape(name), justify="right" if name in bars else "left")
     for i, row in enumerate(answer.rows):
-        cells = []
-        for name in answer.columns:
-            error = bars[name][i] if name in bars else None
-            days = " days" if isinstance(row[name], date) else ""
-            bar = "" if error is None else f" [dim]± {significant(error, 3)}{days}[/]"
-            cells.append(f"{escape(number(row[name]))}{bar}")
-        printed.add_row(*cells)
+        printed.add_row(*(cell(row[name], bars[name][i] if name in bars else None) for name in answer.columns))
     console = Console()
     console.print(printed)
     remote = isinstance(answer, RemoteAnswer)

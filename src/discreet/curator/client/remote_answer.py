@@ -53,6 +53,7 @@ class RemotePreview(Preview):
             advice=reply["advice"],
             counted=str(reply["counted"]),
             notes=tuple(reply.get("notes", ())),
+            null_below=tuple(reply.get("null_below", {}).items()),
             shares=tuple((one["what"], one["share"]) for one in reply.get("shares", ())),
             story=tuple(reply["story"]),
             reply=reply,

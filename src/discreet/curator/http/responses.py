@@ -201,6 +201,8 @@ class PreviewOut(BaseModel):
     """What counts of one unit."""
     notes: list[str] = []
     """What else there is to know before it is paid."""
+    null_below: dict[str, int] = {}
+    """Columns whose bounds are chosen: with fewer units, about, they would be NULL."""
     shares: list[Share] = []
     """Where the price goes."""
     advice: str

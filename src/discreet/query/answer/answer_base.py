@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
-from discreet.exact import Number, significant
+from discreet.exact import Number, significant, with_bar
 from discreet.query.answer.export import as_array, write_rows
 from discreet.query.answer.plots import Bars, draw
 from discreet.query.answer.several import Explanation
@@ -207,10 +207,11 @@ class Answered(ABC):
 
     @staticmethod
     def _cell(value: Any, error: float | None, measured: bool) -> str:
-        shown = _shown(value) if measured or value is None else str(value)
         if error is None or value is None:
-            return shown
-        return f"{shown} ± {significant(error, 3)}{' days' if isinstance(value, date) else ''}"
+            return _shown(value) if measured or value is None else str(value)
+        if isinstance(value, date):
+            return f"{value} ± {significant(error, 2)} days"
+        return " ± ".join(with_bar(value, error))
 
     def _repr_html_(self) -> str:
         head, *body = [[html.escape(cell) for cell in row] for row in self._cells()]
