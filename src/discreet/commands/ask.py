@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -150,6 +150,7 @@ def _print_answer(
             "remaining": remaining,
             "story": list(answer.story),
             "counted": answer.counted,
+            "clipped": [asdict(clip) for clip in answer.clipped],
             "notes": [*answer.notes, *answer.remarks],
             "remembered": remembered,
             "paid_before": paid_before,

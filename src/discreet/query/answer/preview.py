@@ -237,7 +237,7 @@ def _null_below(asked: Quote, part: Part) -> tuple[tuple[str, int], ...]:
     for opened in _open_here(steps, part):
         place = steps.parts.index(opened)
         if opened.clips:
-            found |= {measure: climb.enough for measure, climb in ascents(steps, place) if measure is not None}
+            found |= {measure: climb.enough for measure, climb, _ in ascents(steps, place) if measure is not None}
         if opened.values:
             question, budget = next(iter(histograms_of_values(steps, place).values()))
             noise = closed_quote([question], budget, steps.neighbours).plan.sets[0][COUNTED]

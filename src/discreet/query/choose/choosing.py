@@ -37,6 +37,7 @@ from discreet.query.choose.shares import (
     selecting_allowance,
     shares,
 )
+from discreet.query.estimate.cuts import SHARE, Cut, noisy_cut, tells
 from discreet.query.estimate.noise_plan import Allowance, Noised, check_selects
 from discreet.query.estimate.prepare import Part, Prepared, jobs
 from discreet.query.estimate.statistics import Distinct, Rows, Statistic, Units
@@ -107,7 +108,7 @@ class Kept:
     selected: dict[int, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
     histograms: dict[object, Histogram] = field(default_factory=dict)
     reach: dict[int, int] = field(default_factory=dict)
-    climbed: dict[int, list[tuple[LoweredMeasure | None, int | None]]] = field(default_factory=dict)
+    climbed: dict[int, list[tuple[LoweredMeasure | None, int | None, Cut | None]]] = field(default_factory=dict)
     chosen: dict[int, Chosen] = field(default_factory=dict)
     begun: bool = False
     answered: bool = False
@@ -190,7 +191,10 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
     if opened.clips and place not in kept.climbed:
         exact = compute([_classes(opened, opened.totals(centres))])[0]
         kept.climbed[place] = list(_climbed(plan, place, exact, groups, bits))
-    for measure, clip in kept.climbed.get(place, ()):
+    cuts: dict[LoweredMeasure | None, Cut] = {}
+    for measure, clip, cut in kept.climbed.get(place, ()):
+        if clip is not None and cut is not None:
+            cuts[measure] = cut
         if measure is None:
             max_rows = max_rows if clip is None else min(clip, MOST_ROWS)
         elif clip is None:
@@ -200,35 +204,43 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
     if opened.distinct:
         clips |= _values_kept(plan, place, max_rows or MAX_ROWS, compute, bits)
     caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
-    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place))
+    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place), cuts)
     return chosen.with_sums(opened.part.measures)
 
 
 def _climbed(
     plan: Choosing, place: int, exact: Exact, groups: float, bits: Bits
-) -> Iterator[tuple[LoweredMeasure | None, int | None]]:
-    """The clip of rows, then of each measure that has one; no clip where there are too few units to choose one."""
+) -> Iterator[tuple[LoweredMeasure | None, int | None, Cut | None]]:
+    """The clip of rows, then of each measure that has one; no clip where there are too few units to choose one. And
+    what a clip takes, where it is estimated.
+    """
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
     everyone, _ = longer_units(exact, 0, len(EDGES))
     units = noisy_units(everyone, COUNTED * epsilon, bits)
-    for at, (measure, climb) in enumerate(ascents(plan, place, groups)):
+    for at, (measure, climb, estimating) in enumerate(ascents(plan, place, groups)):
         _, longer = longer_units(exact, at, len(EDGES))
         step = climb.clip(longer, bits)
-        yield measure, EDGES[step] if units >= climb.enough else None
+        cut = noisy_cut(longer, EDGES, step, estimating, bits) if estimating else None
+        yield measure, EDGES[step] if units >= climb.enough else None, cut
 
 
-def ascents(plan: Choosing, place: int, groups: float | None = None) -> list[tuple[LoweredMeasure | None, Ascent]]:
-    """The ascent of rows, then of each measure that is clipped; without ``groups``, for groups of usual sizes."""
+def ascents(
+    plan: Choosing, place: int, groups: float | None = None
+) -> list[tuple[LoweredMeasure | None, Ascent, Fraction]]:
+    """The ascent of rows, then of each measure that is clipped, each with the ε of an estimate of what its clip takes
+    (0 where there is none); without ``groups``, for groups of usual sizes.
+    """
     opened = plan.parts[place]
     if groups is None:
         groups = TYPICAL_SKEW * (opened.part.group_count or GUESSED_GROUPS) if opened.part.keys else 1.0
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
-    climbing = (1 - COUNTED) * epsilon / opened.clips
-    found = []
+    each, found = epsilon / opened.clips, []
     for measure in [*([None] if opened.rows else []), *(opened.part.measures[at] for at in opened.clipped)]:
         best = BEST_OF_MEANS if measure is not None and measure.measure.aggregate is Aggregate.AVG else BEST
         noise = _noise_of_clip(opened, plan.noise[place], measure)
-        found.append((measure, ascent(climbing, noise, groups, best)))
+        tried = opened.can_estimate(measure) and tells(best * groups * noise, SHARE * each)
+        estimating = SHARE * each if tried else Fraction(0)
+        found.append((measure, ascent((1 - COUNTED) * each - estimating, noise, groups, best), estimating))
     return found
 
 

@@ -9,12 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
+from typing import Any
+
+import numpy as np
 
 from discreet.answer import how_many
 from discreet.errors import BadQuestion
 from discreet.exact import significant
 from discreet.query.estimate.choose_estimators import recipes
-from discreet.query.estimate.estimators import Recipe
+from discreet.query.estimate.cuts import Cut
+from discreet.query.estimate.estimators import Estimates, Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
 from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows, values_kept
@@ -56,6 +60,8 @@ class Clip:
 
     >>> str(Clip("", "rows", 32.0)), str(Clip("s", "totals", 400.0))
     ('units with more than 32 rows were scaled down to that', 'totals of s above 400 per unit were scaled down to that')
+    >>> print(Clip("s", "totals", 400.0, (0.01, 0.006, 0.014), 800.0).estimate)
+    over all groups, s is about 1% (0.6 to 1.4%) too low, plus what units have above 800
     """
 
     column: str
@@ -63,8 +69,44 @@ class Clip:
     of: str
     """Rows, totals of the column's values, distances of a mean's values from about their middle, distinct values."""
     limit: float
+    too_low: tuple[float, float, float] | None = None
+    """By which share of itself the column is too low in all groups together, for what units have from ``limit`` to
+    ``reach``: an estimate and its 95 % interval. None where there is none."""
+    reach: float | None = None
+    counts: str = ""
+    """Of a clip of rows: the column that counts them, and that ``too_low`` is of."""
+    one_sign: bool = True
+    """Whether no value is below 0, as far as is declared; if some are, there is no telling what was taken."""
+
+    @staticmethod
+    def read(stored: Mapping[str, Any]) -> Clip:
+        """One from JSON."""
+        too_low = stored.get("too_low")
+        return Clip(**{**stored, "too_low": None if too_low is None else tuple(too_low)})
+
+    @property
+    def about(self) -> str:
+        """The column that ``too_low`` is of."""
+        return self.column or self.counts
 
     def __str__(self) -> str:
+        return f"{self._limited()}{self.estimate and f': {self.estimate}'}"
+
+    @property
+    def estimate(self) -> str:
+        """What it takes, in words; empty where that was not estimated."""
+        if self.too_low is None:
+            return ""
+        share, low, high = self.too_low
+        told = f"about {significant(100 * share, 2)}% ({significant(100 * low, 2)} to {significant(100 * high, 2)}%)"
+        if not self.column:
+            return f"over all groups, counts are {told} too low, plus what units have beyond {self.reach:,.0f} rows"
+        what = self.column if self.one_sign else f"if no value is negative, {self.column}"
+        return (
+            f"over all groups, {what} is {told} too low, plus what units have above {significant(self.reach or 0, 4)}"
+        )
+
+    def _limited(self) -> str:
         limit = significant(self.limit, 4)
         if self.of == "distinct values":
             return f"at most {how_many(int(self.limit), 'distinct values')} of each unit count in {self.column}"
@@ -97,15 +139,23 @@ class Part:
     """The groups that were selected before, where nobody listed them."""
     chosen: bool = False
     """Whether its caps were chosen for it."""
+    cuts: Mapping[str, Cut] = field(default_factory=dict, compare=False)
+    """What clips take, by the measure; of rows by the empty name."""
+    bounded: frozenset[str] = field(default=frozenset(), compare=False)
+    """The measures whose bounds were chosen from the data: a number somewhere between these is no answer."""
 
     @property
     def counted(self) -> str:
         """The contribution bound of one unit, what is NULL and why, and what else there is to know."""
+        return self.in_words(self.clips)
+
+    def in_words(self, clips: Sequence[Clip]) -> str:
+        """The same with estimates of what the clips take."""
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
             words = [f"each unit counts once{' in each of its groups' if self.keys else ''}; ± covers the noise"]
         elif self.chosen:
-            words = [*map(str, self.clips), "± covers the noise only"]
+            words = [*map(str, clips), "± covers the noise only"]
         else:
             words = [in_words(self.caps, grouped=bool(self.keys))]
         nothing = [f"{m.measure.name} is NULL: {m.unknown}" for m in self.measures if m.unknown]
@@ -129,6 +179,31 @@ class Part:
                 named.setdefault((of, float(measure.clip * kind.step)), []).append(measure.measure.name)
         clips += [Clip(", ".join(names), of, limit) for (of, limit), names in named.items()]
         return tuple(clips)
+
+    def clips_of(self, estimates: Estimates) -> tuple[Clip, ...]:
+        """The clips, with what they take of all groups together as far as that was estimated."""
+        return tuple(self._estimated(clip, estimates) for clip in self.clips)
+
+    def _estimated(self, clip: Clip, estimates: Estimates) -> Clip:
+        cut = self.cuts.get(clip.column)
+        measures = zip(self.measures, self.recipes, strict=True)
+        found = next(
+            ((m, r) for m, r in measures if (m.measure.name == clip.column if clip.column else counts_rows(m))), None
+        )
+        if cut is None or found is None or clip.of not in {"rows", "totals"}:
+            return clip
+        measure, recipe = found
+        kind = measure.arguments[0].kind if measure.arguments else None
+        step = float(kind.step) if isinstance(kind, Number) else 1.0
+        share = cut.share_of(float(np.nansum(recipe.value(estimates))) / step)
+        one_sign = not isinstance(kind, Number) or kind.low >= 0
+        return replace(
+            clip,
+            too_low=share,
+            reach=cut.reach * step,
+            counts="" if clip.column else measure.measure.name,
+            one_sign=one_sign,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -312,6 +387,11 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
     many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
+
+
+def counts_rows(measure: LoweredMeasure) -> bool:
+    """Whether it is the number of all rows."""
+    return measure.measure.aggregate is Aggregate.COUNT and not measure.arguments and measure.where is None
 
 
 # --- works ------------------------------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answer import how_many
-from discreet.query.estimate.estimators import Estimates, Mean, Quantile, Recipe
+from discreet.query.estimate.estimators import Estimates, Mean, Quantile, Recipe, groups_of
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.searched_quantile import SearchedQuantile
@@ -79,7 +80,9 @@ def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[str, ..
     """All that there is to say of an answer whose finest groups are those of a part."""
     shown = {name for name, _ in outcome.columns}
     both = zip(part.names, part.recipes, strict=True)
-    found = [_without_use(name, recipe, estimates) for name, recipe in both if name in shown]
+    found = [
+        _without_use(name, recipe, estimates, is_null=name in part.bounded) for name, recipe in both if name in shown
+    ]
     found += [_named_from(estimates), _with_empty_groups(outcome, part), _limited_to_empty_groups(outcome, part)]
     return tuple(one for one in found if one is not None)
 
@@ -107,15 +110,23 @@ def _limited_to_empty_groups(outcome: Outcome, part: Part) -> str | None:
     return f"LIMIT takes from all {many:,} listed groups, also those that nobody is in; HAVING leaves them out"
 
 
-def _without_use(name: str, recipe: Recipe, estimates: Estimates) -> str | None:
+def says_nothing(recipe: Recipe, estimates: Estimates) -> NDArray[np.bool_]:
+    """For each group, whether an interval is as long as all that is possible, or nearly."""
     most = possible_range(recipe)
     if most is None:
-        return None
+        return np.zeros(groups_of(estimates), dtype=bool)
     low, high = recipe.ends(estimates, MISS)
-    bad, many = int(np.sum(high - low >= NEARLY_ALL * most)), len(low)
+    return np.asarray(high - low >= NEARLY_ALL * most)
+
+
+def _without_use(name: str, recipe: Recipe, estimates: Estimates, *, is_null: bool) -> str | None:
+    nothing = says_nothing(recipe, estimates)
+    bad, many = int(np.sum(nothing)), len(nothing)
     if not bad:
         return None
     where = "" if many == 1 else f" in {bad:,} of {how_many(many, 'groups')}"
+    if is_null:
+        return f"{name} is NULL{where}: too few rows for this epsilon; a larger epsilon or larger groups would help"
     return f"{name} says nothing{where}: its error bar is as long as all that its bounds allow; {HELP}"
 
 
