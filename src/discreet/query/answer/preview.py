@@ -243,7 +243,7 @@ def _null_below(asked: Quote, part: Part) -> tuple[tuple[str, int], ...]:
             noise = closed_quote([question], budget, steps.neighbours).plan.sets[0][COUNTED]
             few = Histogram(np.zeros(0), *scale_of(noise)).least(1, question.parts[0].group_count or 1)
             found |= {(m := opened.part.measures[at]): max(few, found.get(m, 0.0)) for at in opened.values}
-    return tuple((measure.measure.name, int(significant(many, 2).replace(",", ""))) for measure, many in found.items())
+    return tuple((measure.measure.name, max(1, round(float(f"{many:.1e}")))) for measure, many in found.items())
 
 
 def _open_words(choosing: Choosing) -> str:
