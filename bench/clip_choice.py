@@ -266,15 +266,8 @@ def clips() -> None:
                 cuts = [cut for cell in some if cell.kind == kind for cut in cell.estimates]
                 if len(cuts) > RUNS:
                     hold = np.mean([cut.low <= cut.true <= cut.high for cut in cuts])
-                    medians = (
-                        np.median([f(cut) for cut in cuts])
-                        for f in (
-                            lambda c: c.share,
-                            lambda c: (c.high - c.low) / 2,
-                            lambda c: c.true,
-                            lambda c: c.whole,
-                        )
-                    )
+                    columns = [[cut.share, (cut.high - cut.low) / 2, cut.true, cut.whole] for cut in cuts]
+                    medians = np.median(columns, axis=0)
                     taken.add_row(
                         name, str(groups), kind, str(len(cuts)), f"{hold:.1%}", *(f"{m:.1%}" for m in medians)
                     )
