@@ -9,6 +9,7 @@ over RUNS of the median over groups of the error beside the raw table's number; 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def truths(table: pa.Table) -> list[np.ndarray[Any, Any]]:
     """Of the raw table."""
     g, x, y = (table[name].to_numpy() for name in ("g", "x", "y"))
     places = [g == k for k in range(GROUPS)]
-    of = {
+    of: dict[str, Callable[[Any, Any], Any]] = {
         "COUNT(*)": lambda a, b: len(a), "SUM(x)": lambda a, b: a.sum(), "AVG(x)": lambda a, b: a.mean(),
         "VARIANCE(x)": lambda a, b: a.var(ddof=1), "STDDEV(y)": lambda a, b: b.std(ddof=1),
         "COVAR_SAMP(x, y)": lambda a, b: np.cov(a, b)[0, 1], "CORR(x, y)": lambda a, b: np.corrcoef(a, b)[0, 1],
@@ -59,8 +60,11 @@ def plans() -> None:
     shown = Table("question", "declared: plan", "alone", "ratio", "nothing declared: plan", "alone", "ratio",
                   title=f"Eight questions for ε = 2 as one plan, and each alone for ε = 1/4; {RUNS} runs")  # fmt: skip
     columns: list[list[str]] = []
-    for known, caps in ((declared, {"max_rows": 8}), (groups, {})):
-        session = dp.Session(t=dp.table(table, unit="u", columns=known, **caps), budget=dp.Pure(10**6))
+    for owned in (
+        dp.table(table, unit="u", columns=declared, max_rows=8),
+        dp.table(table, unit="u", columns=groups),
+    ):
+        session = dp.Session(t=owned, budget=dp.Pure(10**6))
         errors: dict[str, list[list[float]]] = {"plan": [], "alone": []}
         for _ in range(RUNS):
             together = session.plan(TEXTS, epsilon=2).release()

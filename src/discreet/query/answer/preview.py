@@ -13,6 +13,7 @@ import numpy as np
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.messages import Message, message, worst_first
 from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
 from discreet.query.answer.explain import shares
@@ -73,16 +74,10 @@ class Preview:
     named_from: int | None
     """Keys that nobody listed: a key is named, more likely than not, from so many units on."""
     advice: str
-    counted: str = ""
-    """What counts of one unit."""
-    notes: tuple[str, ...] = ()
-    """What else there is to know before it is paid."""
-    null_below: tuple[tuple[str, int], ...] = ()
-    """Columns whose bounds are chosen, each with the number of units below which it is likely NULL, about."""
+    notes: tuple[Message, ...] = ()
+    """What there is to know before it is paid, worst first."""
     shares: tuple[tuple[str, float], ...] = ()
     """Where the price goes: each released statistic and its share, where there are several."""
-    rows_said: bool = True
-    """Whether the error bars are for a number of rows that was asked for, as far as is known."""
 
     def error(self, name: str) -> float:
         """The error bar of a column."""
@@ -107,9 +102,7 @@ class Preview:
             "affordable": self.affordable,
             "noise": self.noise,
             "named_from": self.named_from,
-            "counted": self.counted,
-            "notes": list(self.notes),
-            "null_below": dict(self.null_below),
+            "notes": [note.as_json() for note in self.notes],
             "shares": [{"what": what, "share": share} for what, share in self.shares],
             "advice": self.advice,
         }
@@ -139,16 +132,9 @@ class Preview:
         lines = []
         if self.named_from is not None:
             lines.append(f"a key is named from about {self.named_from:,} units on")
-        below: dict[int, list[str]] = {}
-        for name, many in self.null_below:
-            below.setdefault(many, []).append(name)
-        lines += [f"with fewer than about {many:,} units, {' and '.join(names)} would be NULL"
-                  for many, names in below.items()]  # fmt: skip
         if len(self.shares) > 1 or any(share < 0.999 for _, share in self.shares):
             lines += [f"{share:.0%} of the price: {what}" for what, share in self.shares]
-        if not self.rows_said and any(column.rows is not None for column in self.columns):
-            lines.append("for groups of another size: preview(..., rows=...)")
-        return [*lines, self.counted, *self.notes, self.advice]
+        return [*lines, *map(str, self.notes), self.advice]
 
 
 def preview(
@@ -159,7 +145,6 @@ def preview(
     affordable: bool,
     rows: int | None = None,
     confidence: Number = CONFIDENCE,
-    notes: tuple[str, ...] = (),
     at_most: bool = False,
 ) -> Preview:
     """The error bars of one grouping set (the finest) of a quoted question; ``at_most``: wherever the values lie."""
@@ -181,6 +166,10 @@ def preview(
         for name, recipe, column in zip(part.names, part.recipes, columns, strict=True)
         if name not in open_names
     )
+    notes = list(part.all_notes) if asked.choosing is None else [_choosing_note(asked.choosing)]
+    notes += [*_null_below(asked, part), *(note for note in useless if note is not None)]
+    if rows is None and any(column.rows is not None for column in columns):
+        notes.append(message("other_sizes", rows=TYPICAL))
     return Preview(
         columns=columns,
         confidence=float(level),
@@ -188,13 +177,10 @@ def preview(
         remaining=remaining,
         affordable=affordable,
         noise=_noise(asked, part),
-        counted=part.counted if asked.choosing is None else _open_words(asked.choosing),
         named_from=_named_from(asked, part),
-        null_below=_null_below(asked, part),
-        notes=(*notes, *(words for words in useless if words is not None)),
+        notes=worst_first(notes),
         advice=_advice(asked.allowance),
         shares=shares(asked, part),
-        rows_said=rows is not None,
     )
 
 
@@ -229,11 +215,11 @@ def _named_from(asked: Quote, part: Part) -> int | None:
     return None if selection is None else -(-selection.threshold // planned.noised(part)[Units()].scale)
 
 
-def _null_below(asked: Quote, part: Part) -> tuple[tuple[str, int], ...]:
-    """For each column whose clip or bounds are chosen: with fewer units there is likely nothing to choose them by."""
+def _null_below(asked: Quote, part: Part) -> list[Message]:
+    """For columns whose clip or bounds are chosen: with fewer units there is likely nothing to choose them by."""
     steps, found = asked.choosing, dict[LoweredMeasure, float]()
     if steps is None:
-        return ()
+        return []
     for opened in _open_here(steps, part):
         place = steps.parts.index(opened)
         if opened.clips:
@@ -243,15 +229,14 @@ def _null_below(asked: Quote, part: Part) -> tuple[tuple[str, int], ...]:
             noise = closed_quote([question], budget, steps.neighbours).plan.sets[0][COUNTED]
             few = Histogram(np.zeros(0), *scale_of(noise)).least(1, question.parts[0].group_count or 1)
             found |= {(m := opened.part.measures[at]): max(few, found.get(m, 0.0)) for at in opened.values}
-    return tuple((measure.measure.name, max(1, round(float(f"{many:.1e}")))) for measure, many in found.items())
+    names = dict[int, list[str]]()
+    for measure, many in found.items():
+        names.setdefault(max(1, round(float(f"{many:.1e}"))), []).append(measure.measure.name)
+    return [message("null_below", units=units, columns=tuple(some)) for units, some in names.items()]
 
 
-def _open_words(choosing: Choosing) -> str:
-    share = float(sum(one.together for one in choosing.shares))
-    return (
-        f"{share:.0%} of the cost chooses contribution bounds, value bounds and groups that are not declared; ± of a "
-        f"count is shown for {MAX_ROWS} rows per unit, and is in proportion to the bound that is chosen"
-    )
+def _choosing_note(choosing: Choosing) -> Message:
+    return message("choosing", share=float(sum(one.together for one in choosing.shares)), rows=MAX_ROWS)
 
 
 def _noise(asked: Quote, part: Part) -> str:

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answer import how_many
 from discreet.errors import BadQuestion
-from discreet.exact import significant
+from discreet.messages import Message, message
 from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.cuts import Cut
 from discreet.query.estimate.estimators import Estimates, Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
-from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows, values_kept
+from discreet.query.lower.bounding import each_counts_once, groups, limit_note, rows, values_kept
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.narrow_keys import combinations_allowed
@@ -58,10 +57,11 @@ MOST_NAMED = 4096
 class Clip:
     """To what the contributions of one unit were scaled down.
 
-    >>> str(Clip("", "rows", 32.0)), str(Clip("s", "totals", 400.0))
-    ('units with more than 32 rows were scaled down to that', 'totals of s above 400 per unit were scaled down to that')
-    >>> print(Clip("s", "totals", 400.0, (0.01, 0.006, 0.014), 800.0).estimate)
-    over all groups, s is about 1% (0.6 to 1.4%) too low, plus what units have above 800
+    >>> print(Clip("s", "totals", 400.0))
+    Totals of s above 400 per unit were scaled down to that; ± leaves this out.
+    >>> print(Clip("s", "totals", 400.0, (0.01, 0.006, 0.014), 800.0))  # doctest: +NORMALIZE_WHITESPACE
+    Totals of s above 400 per unit were scaled down to that. Over all groups, s is about 1% (0.6 to 1.4%) too low,
+    plus what units have above 800.
     """
 
     column: str
@@ -89,30 +89,23 @@ class Clip:
         """The column that ``too_low`` is of."""
         return self.column or self.counts
 
-    def __str__(self) -> str:
-        return f"{self._limited()}{self.estimate and f': {self.estimate}'}"
-
     @property
-    def estimate(self) -> str:
-        """What it takes, in words; empty where that was not estimated."""
-        if self.too_low is None:
-            return ""
-        share, low, high = self.too_low
-        told = f"about {significant(100 * share, 2)}% ({significant(100 * low, 2)} to {significant(100 * high, 2)}%)"
+    def note(self) -> Message:
+        """The same for people."""
+        if self.too_low is not None and self.reach is not None:
+            if not self.column:
+                return message("rows_cut", limit=int(self.limit), too_low=self.too_low, reach=int(self.reach))
+            code = "totals_cut" if self.one_sign else "totals_cut_if_positive"
+            return message(code, column=self.column, limit=self.limit, too_low=self.too_low, reach=self.reach)
         if not self.column:
-            return f"over all groups, counts are {told} too low, plus what units have beyond {self.reach:,.0f} rows"
-        what = self.column if self.one_sign else f"if no value is negative, {self.column}"
-        return (
-            f"over all groups, {what} is {told} too low, plus what units have above {significant(self.reach or 0, 4)}"
-        )
-
-    def _limited(self) -> str:
-        limit = significant(self.limit, 4)
+            return message("rows_scaled", limit=int(self.limit))
         if self.of == "distinct values":
-            return f"at most {how_many(int(self.limit), 'distinct values')} of each unit count in {self.column}"
-        if not self.column:
-            return f"units with more than {self.limit:,.0f} rows were scaled down to that"
-        return f"{self.of} of {self.column} above {limit} per unit were scaled down to that"
+            return message("distinct_limited", column=self.column, limit=int(self.limit))
+        code = "totals_scaled" if self.of == "totals" else "distances_scaled"
+        return message(code, column=self.column, limit=self.limit)
+
+    def __str__(self) -> str:
+        return str(self.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +118,8 @@ class Part:
     keys: tuple[LoweredKey, ...]
     measures: tuple[LoweredMeasure, ...]
     recipes: tuple[Recipe, ...]
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    """What whoever reads the answer should know."""
+    notes: tuple[Message, ...] = field(default=(), compare=False)
+    """What a reader of the answer should know of its conditions."""
     importance: float = 1.0
     """How much it matters beside other parts, when a price is shared."""
     gaussian: bool = False
@@ -145,21 +138,21 @@ class Part:
     """The measures whose bounds were chosen from the data: a number somewhere between these is no answer."""
 
     @property
-    def counted(self) -> str:
+    def all_notes(self) -> tuple[Message, ...]:
         """The contribution bound of one unit, what is NULL and why, and what else there is to know."""
-        return self.in_words(self.clips)
+        return self.notes_with(self.clips)
 
-    def in_words(self, clips: Sequence[Clip]) -> str:
+    def notes_with(self, clips: Sequence[Clip]) -> tuple[Message, ...]:
         """The same with estimates of what the clips take."""
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
-            words = [f"each unit counts once{' in each of its groups' if self.keys else ''}; ± covers the noise"]
+            limits = [message("each_unit_once_per_group" if self.keys else "each_unit_once")]
         elif self.chosen:
-            words = [*map(str, clips), "± covers the noise only"]
+            limits = [clip.note for clip in clips]
         else:
-            words = [in_words(self.caps, grouped=bool(self.keys))]
-        nothing = [f"{m.measure.name} is NULL: {m.unknown}" for m in self.measures if m.unknown]
-        return "; ".join((*nothing, *words, *self.notes, *([] if gone is None else [gone])))
+            limits = [limit_note(self.caps, grouped=bool(self.keys))]
+        nulls = [message(m.unknown, column=m.measure.name) for m in self.measures if m.unknown]
+        return (*nulls, *limits, *self.notes, *([] if gone is None else [gone]))
 
     @property
     def clips(self) -> tuple[Clip, ...]:
