@@ -22,7 +22,7 @@ from rich.table import Table as Printed
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
 from discreet.commands.output import cell, fail_plainly
 from discreet.commands.table_options import TableOptions
-from discreet.curator.client.client import RemoteSession
+from discreet.curator.client.client import RemoteQuery
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
@@ -76,6 +76,9 @@ LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in whi
 Budget = Annotated[str, typer.Option(help="epsilon of all answers together; needed once for a ledger")]
 RuleName = Annotated[
     str, typer.Option("--rule", help="either (if left out), zcdp or basic: how --budget with --delta is counted; once")
+]
+DialectName = Annotated[
+    str, typer.Option("--dialect", help="how the SQL is spelled: bigquery, snowflake, tsql, mysql, spark, ...")
 ]
 RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -186,15 +189,17 @@ def _preview(query: Query, price: Price, session: Session, as_json: bool, rememb
     typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(found))
 
 
-def _ask_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, key: str | None) -> None:
+def _ask_remote(query: RemoteQuery, price: Price, as_json: bool, key: str | None) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = session.sql(sql).release(price, key=key)
+        answer = query.release(price, key=key)
     before = key is not None and answer.paid_before
-    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=True, paid_before=before)
+    _print_answer(
+        answer, str(price.confidence), str(query.session.remaining), as_json, remembered=True, paid_before=before
+    )
 
 
-def _preview_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, _: str | None) -> None:
-    found = session.sql(sql).preview(price)
+def _preview_remote(query: RemoteQuery, price: Price, as_json: bool, _: str | None) -> None:
+    found = query.preview(price)
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
 
 
@@ -205,7 +210,7 @@ def _plain(value: Any) -> Any:
 # --- the commands ---------------------------------------------------------------------------------------------------
 
 Print = Callable[[Query, Price, Session, bool, bool], None]
-PrintRemote = Callable[[RemoteSession, str, Price, bool, str | None], None]
+PrintRemote = Callable[[RemoteQuery, Price, bool, str | None], None]
 
 
 def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[..., None]:
@@ -232,12 +237,13 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         dataset: Dataset = "",
         token_file: TokenFile = None,
         retry_key: RetryKey = "",
+        dialect: DialectName = "",
         as_json: AsJson = False,
     ) -> None:
         if is_address(file):
             remote = open_remote(file, token_file, dataset)
             price = replace(_price(epsilon, error, confidence), delta=delta or None)
-            show_remote(remote, sql, price, as_json, retry_key or None)
+            show_remote(remote.sql(sql, dialect=dialect or None), price, as_json, retry_key or None)
             return
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
@@ -245,10 +251,10 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         price = _price(epsilon, error, confidence)
         whole = promise(budget or ("" if error or ledger else epsilon), delta)
         session = open_session(options, whole, ledger, rule, delta)
-        query = session.sql(sql)
+        query = session.sql(sql, dialect=dialect or None)
         if ledger is None and not delta and _names_groups(query):
             session = open_session(options, promise(budget or epsilon, DELTA), None, rule, DELTA)
-            query = session.sql(sql)
+            query = session.sql(sql, dialect=dialect or None)
         show(query, price, session, as_json, ledger is not None)
 
     command.__doc__ = about

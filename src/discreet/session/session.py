@@ -168,9 +168,13 @@ class Session(ManyQuestions):
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
-    def sql(self, text: str) -> Query:
-        """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        found = staged_question(text, self._schemas)
+    def sql(self, text: str, *, dialect: str | None = None) -> Query:
+        """A question in SQL: one SELECT. Nothing is spent until ``release``.
+
+        ``dialect`` says whose quotes, weeks and argument orders it is written in: "duckdb" (as without one),
+        "postgres", "redshift", "snowflake", "bigquery", "tsql", "mysql" or "spark".
+        """
+        found = staged_question(text, self._schemas, dialect)
         return self.ask(found) if isinstance(found, Question) else with_constants(found, self, self._engine)
 
     def __getitem__(self, name: str) -> Frame[Query]:
@@ -232,6 +236,8 @@ class Session(ManyQuestions):
         """
         query = self.sql(text) if isinstance(text, str) else text
         query.check_whole()
+        if query.plan.outcome.asked_at is not None:
+            raise BadQuestion("a dashboard asks the same on all its days: write the date itself, DATE '2025-01-31'")
         if query.prepared.beside:
             raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
         price, terms, ledger = Price.of(epsilon, delta, rho), self._terms, self._ledger

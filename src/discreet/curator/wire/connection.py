@@ -91,7 +91,7 @@ class Connection:
         user = settings.get("user", "")
         if not user:
             raise Refused("28000", "The connection needs a user: the name of the analyst.")
-        self.writer.write(messages.message("R", struct.pack("!i", 3)))  # the password as it is
+        self.writer.write(messages.framed("R", struct.pack("!i", 3)))  # the password as it is
         kind, body = await self._message(messages.LARGEST_PASSWORD)
         if kind != "p":
             raise Malformed
@@ -105,9 +105,9 @@ class Connection:
                  "standard_conforming_strings": "on", "is_superuser": "off", "session_authorization": user,
                  "application_name": settings.get("application_name", "")[:64]}  # fmt: skip
         self._send(
-            messages.message("R", struct.pack("!i", 0)),
+            messages.framed("R", struct.pack("!i", 0)),
             *(messages.setting(name, value) for name, value in shown.items()),
-            messages.message("K", struct.pack("!iI", 0, secrets.randbits(32))),
+            messages.framed("K", struct.pack("!iI", 0, secrets.randbits(32))),
             messages.ready("I"),
         )
 
@@ -166,7 +166,7 @@ class Connection:
     async def _simple(self, text: str) -> None:
         found = await self.in_thread(self.session.parsed, text)
         if not found:
-            self._send(messages.message("I"))
+            self._send(messages.framed("I"))
         for statement in found:
             work = await self.in_thread(self.session.work, statement)
             result: Result = await self.in_thread(work.run)
@@ -184,7 +184,7 @@ class Connection:
         if parsed.name and len(self._statements) >= MOST_NAMES:
             raise errors.BadQuestion("There are too many prepared statements: close some.")
         self._statements[parsed.name] = (found[0] if found else None, parsed.types)
-        self._send(messages.message("1"))
+        self._send(messages.framed("1"))
 
     async def _bind(self, bound: messages.Bind) -> None:
         statement, types = self._statement(bound.statement)
@@ -201,7 +201,7 @@ class Connection:
         else:
             work = await self.in_thread(self.session.work, statement, literals)
         self._portals[bound.portal] = _Portal(work, bound.results)
-        self._send(messages.message("2"))
+        self._send(messages.framed("2"))
 
     async def _describe(self, kind: str, name: str) -> None:
         cursor = self.session.cursor_columns(name) if kind == "P" and name not in self._portals else None
@@ -211,14 +211,14 @@ class Connection:
         if kind == "P":
             portal = self._portal(name)
             columns = await self.in_thread(portal.work.columns)
-            self._send(messages.message("n") if columns is None else _described(columns, _forms(portal.forms, columns)))
+            self._send(messages.framed("n") if columns is None else _described(columns, _forms(portal.forms, columns)))
             return
         statement, types = self._statement(name)
         needed = 0 if statement is None else statement.parameters
         oids = [given or TEXT.oid for given in (*types, *[0] * needed)][:needed]
         self._send(messages.parameters(oids))
         columns = None if statement is None else await self.in_thread(self._columns, statement, oids)
-        self._send(messages.message("n") if columns is None else _described(columns, [0] * len(columns)))
+        self._send(messages.framed("n") if columns is None else _described(columns, [0] * len(columns)))
 
     def _columns(self, statement: Statement, oids: Sequence[int]) -> Columns | None:
         """The columns before there are parameters: with values in their place that fit."""
@@ -238,20 +238,20 @@ class Connection:
             self._notices(portal.result)
         result = portal.result
         if not result.tag:
-            self._send(messages.message("I"))
+            self._send(messages.framed("I"))
             return
         columns = result.columns or ()
         end = len(result.rows) if most == 0 else min(len(result.rows), portal.at + most)
         await self._rows(columns, result.rows[portal.at : end], _forms(portal.forms, columns))
         portal.at = end
-        self._send(messages.message("s") if end < len(result.rows) else messages.complete(result.tag))
+        self._send(messages.framed("s") if end < len(result.rows) else messages.complete(result.tag))
 
     def _close(self, kind: str, name: str) -> None:
         if kind == "S":
             self._statements.pop(name, None)
         else:
             self._portals.pop(name, None)
-        self._send(messages.message("3"))
+        self._send(messages.framed("3"))
 
     def _statement(self, name: str) -> tuple[Statement | None, tuple[int, ...]]:
         if name not in self._statements:

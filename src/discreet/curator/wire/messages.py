@@ -158,10 +158,10 @@ def read_settings(body: bytes) -> dict[str, str]:
 # --- what a server sends ----------------------------------------------------------------------------------------------
 
 
-def message(kind: str, body: bytes = b"") -> bytes:
+def framed(kind: str, body: bytes = b"") -> bytes:
     r"""One message.
 
-    >>> message("Z", b"I")
+    >>> framed("Z", b"I")
     b'Z\x00\x00\x00\x05I'
     """
     return kind.encode() + struct.pack("!i", len(body) + 4) + body
@@ -169,23 +169,23 @@ def message(kind: str, body: bytes = b"") -> bytes:
 
 def ready(status: str) -> bytes:
     """The server waits; ``status`` is I, T (in a transaction) or E (in a failed one)."""
-    return message("Z", status.encode())
+    return framed("Z", status.encode())
 
 
 def setting(name: str, value: str) -> bytes:
     """A setting of the session."""
-    return message("S", _text(name) + _text(value))
+    return framed("S", _text(name) + _text(value))
 
 
 def complete(tag: str) -> bytes:
     """A statement is done."""
-    return message("C", _text(tag))
+    return framed("C", _text(tag))
 
 
 def report(kind: str, severity: str, code: str, text: str, hint: str = "") -> bytes:
     """An error (E) or a notice (N)."""
     fields = {"S": severity, "V": severity, "C": code, "M": text, "H": hint}
-    return message(kind, b"".join(name.encode() + _text(value) for name, value in fields.items() if value) + b"\0")
+    return framed(kind, b"".join(name.encode() + _text(value) for name, value in fields.items() if value) + b"\0")
 
 
 def described(columns: Sequence[tuple[str, int, int]], formats: Sequence[int]) -> bytes:
@@ -193,18 +193,18 @@ def described(columns: Sequence[tuple[str, int, int]], formats: Sequence[int]) -
     body = [struct.pack("!h", len(columns))]
     for (name, oid, size), form in zip(columns, formats, strict=True):
         body.append(_text(name) + struct.pack("!ihihih", 0, 0, oid, size, -1, form))
-    return message("T", b"".join(body))
+    return framed("T", b"".join(body))
 
 
 def parameters(types: Sequence[int]) -> bytes:
     """The types of a statement's parameters."""
-    return message("t", struct.pack("!h", len(types)) + b"".join(struct.pack("!i", one) for one in types))
+    return framed("t", struct.pack("!h", len(types)) + b"".join(struct.pack("!i", one) for one in types))
 
 
 def row(values: Sequence[bytes | None]) -> bytes:
     """One row."""
     cells = (struct.pack("!i", -1) if cell is None else struct.pack("!i", len(cell)) + cell for cell in values)
-    return message("D", struct.pack("!h", len(values)) + b"".join(cells))
+    return framed("D", struct.pack("!h", len(values)) + b"".join(cells))
 
 
 def _text(text: str) -> bytes:

@@ -169,7 +169,7 @@ class WireServer:
         if code >> 16 != messages.VERSION_3:
             raise Malformed
         if code & 0xFFFF:
-            await _sent(client, messages.message("v", struct.pack("!ii", 0, 0)))
+            await _sent(client, messages.framed("v", struct.pack("!ii", 0, 0)))
         return messages.read_settings(body)
 
     async def _stream(

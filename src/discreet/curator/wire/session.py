@@ -22,6 +22,7 @@ from discreet.curator.wire.catalog_tables import SETTINGS
 from discreet.curator.wire.statements import PRICES, Statement, statements
 from discreet.curator.wire.types import BOOL, DATE, FLOAT8, INT8, TEXT, TIMESTAMP, WireType
 from discreet.errors import BadParameter, BadQuestion, DiscreetError, Unsupported
+from discreet.messages import Interface
 from discreet.query.plan.expressions import Column
 
 OWN = "discreet."
@@ -143,7 +144,7 @@ class Session:
             for place, row in enumerate(answer.rows)
         ]
         spent = "Nothing was charged: this key was used before." if answer.paid_before else f"Spent {answer.cost}."
-        notes = [note[:1].upper() + note[1:] for note in (answer.counted, *answer.notes) if note]
+        notes = [note.text(Interface.HTTP) for note in answer.notes]
         return Result(f"SELECT {len(rows)}", columns, rows, (spent, *notes))
 
     def _explain(self, statement: Statement, literals: Sequence[str]) -> Work:
@@ -167,7 +168,12 @@ class Session:
         def run() -> Result:
             preview = query.preview(**price)  # type: ignore[arg-type]
             rows = list(_preview_rows(preview))
-            return Result(f"SELECT {len(rows)}", _PREVIEW, rows, (*notices, *map(str, preview.notes)))
+            return Result(
+                f"SELECT {len(rows)}",
+                _PREVIEW,
+                rows,
+                (*notices, *(note.text(Interface.HTTP) for note in preview.notes)),
+            )
 
         return Work(lambda: _PREVIEW, run)
 

@@ -83,6 +83,8 @@ def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[Message
         _without_use(name, recipe, estimates, is_null=name in part.bounded) for name, recipe in both if name in shown
     ]
     found += [_named_from(estimates), _with_empty_groups(outcome, part), _limited_to_empty_groups(outcome, part)]
+    if outcome.asked_at is not None:
+        found.append(message("asked_at", moment=outcome.asked_at.isoformat(sep=" ")))
     return tuple(one for one in found if one is not None)
 
 

@@ -9,7 +9,7 @@ from discreet.errors import BadQuestion
 from discreet.messages import Message, message
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.names import quoted
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Real, Text, Timestamp, Value
 
 DECLARE_ITS_BOUNDS = message("declare_its_bounds")
 
@@ -94,6 +94,7 @@ def reach(kind: Number) -> int:
 
 _WORDS: dict[type, str] = {
     Number: "a number",
+    Duration: "a duration",
     Real: "a number without bounds",
     Text: "text",
     Boolean: "true or false",
@@ -137,6 +138,8 @@ def number(x: Typed, what: str) -> Number:
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if isinstance(x.kind, Real):
         refuse(f"{what} needs a number with bounds", bound(x))
+    if isinstance(x.kind, Duration):
+        refuse(f"{what} needs a number, and this is a duration; EXTRACT(EPOCH FROM x) is its number of seconds")
     if not isinstance(x.kind, Number):
         refuse(f"{what} needs a number, and this is {words(x)}")
     return x.kind

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
 from discreet.messages import Message
-from discreet.query.functions.cast_functions import as_integer
+from discreet.query.functions.comparison import as_integer
 from discreet.query.functions.dates import Span, has_bounds, since
 from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words

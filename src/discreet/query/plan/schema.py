@@ -23,6 +23,7 @@ from discreet.errors import BadParameter
 from discreet.exact import Number as ExactNumber
 from discreet.exact import integer, number
 from discreet.query.plan.evaluate import is_plain_text, text_to_moment
+from discreet.query.plan.names import is_ours
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 from discreet.shown import brief
 
@@ -352,17 +353,15 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
         if stored[given.unit].kind not in UNIT_KINDS:
             it_is = f"it is {stored[given.unit].kind.value}"
             raise BadParameter("unit", given.unit, f"must be a column of whole numbers or text; {it_is}")
-        if given.through is None and _ours(given.unit):
-            raise BadParameter(
-                "unit", given.unit, "must not begin with __ or #, as our own names do: rename the column"
-            )
+        if given.through is None and is_ours(given.unit):
+            raise BadParameter("unit", given.unit, "must be none of our own names, such as __unit: rename the column")
         if given.unit in given.columns and given.columns[given.unit] != Declared():
             raise BadParameter(f"columns[{given.unit!r}]", "declared", "must be left out: it is the unit")
     stored = {column: _as_declared(how, given.columns.get(column, Declared())) for column, how in stored.items()}
     fields = {
         column: _field(name, column, how, given.columns.get(column, Declared()))
         for column, how in _as_read(given.unit, stored).items()
-        if how.kind is not StoredKind.OTHER and not _ours(column)
+        if how.kind is not StoredKind.OTHER and not is_ours(column)
     }
     return Schema(table=given, stored=dict(stored), fields=fields)
 
@@ -419,11 +418,6 @@ def unusable(column: str, schemas: Mapping[str, Schema]) -> str | None:
                     "store it as numbers, text, booleans, dates or timestamps in microseconds"
                 )
     return None
-
-
-def _ours(name: str) -> bool:
-    """Whether a name is one of those that we give ourselves."""
-    return name.startswith(("__", "#"))
 
 
 def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 from discreet.errors import BadQuestion
 from discreet.query.plan.expressions import Call, Expression, walk
-from discreet.query.plan.names import quoted
+from discreet.query.plan.names import is_ours, quoted
 from discreet.query.plan.nodes import Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
 
 MOST_STEPS = 1_000
@@ -141,11 +141,11 @@ def fresh(name: str, taken: Iterable[str]) -> str:
 
 
 def unique(names: Sequence[str]) -> None:
-    """Refuses a name that is given twice, or that is ours: what lowered plans add to a relation begins with __."""
+    """Refuses a name that is given twice, or that is ours."""
     seen: set[str] = set()
     for name in names:
-        if not name or len(name) > LONGEST_NAME or name.startswith(("__", "#")):
-            raise BadQuestion(f"a name has 1 to {LONGEST_NAME} characters and does not begin with __ or #")
+        if not name or len(name) > LONGEST_NAME or is_ours(name):
+            raise BadQuestion(f"a name has 1 to {LONGEST_NAME} characters; those like __unit or #1 are ours")
         if name in seen:
             raise BadQuestion(f"two columns are named {show(name)}; name one of them differently with AS")
         seen.add(name)

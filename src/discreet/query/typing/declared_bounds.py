@@ -92,16 +92,16 @@ def _roomy(x: Typed) -> Typed:
     if not isinstance(x.declared, Number) or not isinstance(x.kind, Number) or constant(x) is not None:
         return x
     low, high = (max(x.kind.low, min(-ROOM, x.declared.low)), min(x.kind.high, max(ROOM, x.declared.high)))
-    kind = Number(x.kind.step, low, high)
+    kind = replace(x.kind, low=low, high=high)
     return replace(x, kind=kind, lowered=within(x.lowered, x.kind.low, x.kind.high, (low, high)))
 
 
 def _meet(kind: Kind, declared: Kind) -> Kind | None:
     """The declared range as a part of the other; None if they lie on different steps, or have nothing in common."""
     match kind, declared:
-        case Number(step=step, low=low, high=high), Number() if step == declared.step:
+        case Number(low=low, high=high), Number() if kind.step == declared.step:
             a, b = max(low, declared.low), min(high, declared.high)
-            return Number(step, a, b) if a <= b else None
+            return replace(kind, low=a, high=b) if a <= b else None
         case Date(low=low, high=high), Date():
             first, last = max(low, declared.low), min(high, declared.high)
             return Date(first, last) if first <= last else None

@@ -70,9 +70,9 @@ class Staged:
         return question_of(tree, self.schemas)
 
 
-def staged_question(text: str, schemas: Mapping[str, Schema]) -> Staged | Question:
+def staged_question(text: str, schemas: Mapping[str, Schema], dialect: str | None = None) -> Staged | Question:
     """The plan of a question in SQL; with subqueries that are one value, what must be known first."""
-    node = select_of(text, schemas)
+    node = select_of(text, schemas, dialect)
     if not _scalars(node):
         try:
             return question_of(node, schemas)

@@ -36,7 +36,7 @@ from discreet.query.front.sql.nested_select import joined_rows, named_rows, nest
 from discreet.query.front.sql.outer_select import Asked, NotFlat, outer_select
 from discreet.query.front.sql.refusals import only, refusal
 from discreet.query.front.sql.semi_joins import semi_joined, split_where
-from discreet.query.front.sql.syntax_tree import chain, read_select
+from discreet.query.front.sql.syntax_tree import asked_at, chain, read_select
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.expressions import Literal as PlanLiteral
@@ -85,16 +85,19 @@ def question_over_released(text: str, tables: Tables) -> Question:
     return _built(found)
 
 
-def _select(text: str, tables: Tables) -> exp.Expr:
+def _select(text: str, tables: Tables, dialect: str | None = None) -> exp.Expr:
     names = [column for columns in tables.values() for column in columns]
-    node = read_select(text, names)
+    node = read_select(text, names, dialect)
+    moment = asked_at(node)
     while type(node) is exp.Subquery:
         if any(value for part, value in node.args.items() if part != "this"):
             raise Unsupported("a clause after the closing parenthesis of a question", "put it inside")
         node = node.this
     if type(node) not in (exp.Select, exp.Union):
         raise BadQuestion("a question must be one SELECT")
-    return unfolded(node, names)
+    node = unfolded(node, names)
+    node.meta["asked at"] = moment
+    return node
 
 
 def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
@@ -106,16 +109,18 @@ def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
     return question_of(select_of(text, schemas), schemas)
 
 
-def select_of(text: str, schemas: Mapping[str, Schema]) -> exp.Expr:
+def select_of(text: str, schemas: Mapping[str, Schema], dialect: str | None = None) -> exp.Expr:
     """The tree of a question about these tables."""
-    return _select(text, {name: schema.fields for name, schema in schemas.items()})
+    return _select(text, {name: schema.fields for name, schema in schemas.items()}, dialect)
 
 
 def question_of(node: exp.Expr, schemas: Mapping[str, Schema]) -> Question:
     """The plan of a question, from its tree."""
     tables: Tables = {name: schema.fields for name, schema in schemas.items()}
     try:
-        return _about(node, _Known(tables), schemas)
+        found = _about(node, _Known(tables), schemas)
+        moment = asked_at(node)
+        return found if moment is None else replace(found, outcome=replace(found.outcome, asked_at=moment))
     except BadQuestion as error:
         why = None if error.column is None else unusable(error.column, schemas)
         if why is None:
@@ -431,21 +436,38 @@ def _union(node: exp.Union, known: _Known) -> Rows:
     return united([_rows(part, known) for part in chain(node)])
 
 
+def is_star(node: exp.Expr) -> bool:
+    """Whether it is * or t.*."""
+    return type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star)
+
+
+def _starred(node: exp.Expr, scope: Scope) -> list[str]:
+    """The columns of * or of t.*."""
+    if type(node) is exp.Star:
+        only(node)
+        return visible(scope)
+    only(node.this)
+    name = identifier(node.args["table"])
+    found = [source for source in scope.sources if source.name is not None and match(name, [source.name])]
+    if len(found) != 1:
+        raise unknown("table", name, [source.name for source in scope.sources if source.name is not None])
+    return [place for place in found[0].columns.values() if place not in scope.hidden]
+
+
 def _selected(node: exp.Expr, rows: Rows, scope: Scope) -> Rows | None:
     """Columns computed row by row; None if there are aggregates among them."""
-    given = [output(one) for one in node.expressions if type(one) is not exp.Star]
+    given = [output(one) for one in node.expressions if not is_star(one)]
     if any(has_total(one.said) for one in given):
         return None
     if not given and len(node.expressions) == 1 and visible(scope) == list(rows.columns):  # SELECT *
-        only(node.expressions[0])
+        _starred(node.expressions[0], scope)
         return rows
     named = list(zip(output_names(given, scope), given, strict=True))
     computed = iter([(name, rowwise(one.said, scope, "a subquery")) for name, one in named])
     columns: list[tuple[str, Expression]] = []
     for one in node.expressions:
-        if type(one) is exp.Star:
-            only(one)
-            columns += [(column, Column(column)) for column in visible(scope)]
+        if is_star(one):
+            columns += [(column, Column(column)) for column in _starred(one, scope)]
         else:
             columns.append(next(computed))
     return projected(rows, columns)

@@ -90,13 +90,16 @@ def _select(node: exp.Expr) -> exp.Expr:
 
 
 def _kept(item: Item, other: Rows, pairs: Sequence[tuple[str, str]], *, negated: bool) -> Item:
+    return Item(kept_rows(item.rows, other, pairs, negated=negated), item.scope)
+
+
+def kept_rows(rows: Rows, other: Rows, pairs: Sequence[tuple[str, str]], *, negated: bool) -> Rows:
     """Joined with one row for each unit and key; the names stay those that were there."""
     keys = list(dict.fromkeys(b for _, b in pairs))
     if not keys:
         raise BadQuestion("a subquery in a condition needs a column that is equal to one outside")
     once = per_unit(other, [(key, Column(key)) for key in keys], [])
-    rows = joined(item.rows, once, list(pairs), How.LEFT if negated else How.INNER)
-    if negated:
-        names = joined_names(item.rows.columns, once.columns)
-        rows = filtered(rows, Call("is_null", (Column(names[0]),)))
-    return Item(rows, item.scope)
+    found = joined(rows, once, list(pairs), How.LEFT if negated else How.INNER)
+    if not negated:
+        return found
+    return filtered(found, Call("is_null", (Column(joined_names(rows.columns, once.columns)[0]),)))
