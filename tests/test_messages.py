@@ -27,6 +27,7 @@ EXAMPLES: dict[str, Any] = {
     "and": ("a", "b"),
     "or": ("a", "b"),
     "options": ("a", "b"),
+    "shares": (0.01, 0.006, 0.014),
 }
 OTHERS_WORDS = {
     Interface.COMMAND: ("dp.", "session.", "=...", "POST ", "answer."),

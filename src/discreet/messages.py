@@ -114,7 +114,10 @@ def _plain(value: Field) -> Any:
 
 
 class _Words(Formatter):
-    """``{n:rows}`` is "1 row" or "2 rows", ``{n:of rows}`` of (1, 3) is " in 1 of 3 rows", ``{x:4}`` has 4 digits."""
+    """``{n:rows}`` is "1 row" or "2 rows", ``{n:of rows}`` of (1, 3) is " in 1 of 3 rows", ``{x:4}`` has 4 digits.
+
+    ``{x:shares}`` is an estimate with its interval: "about 1% (0.6 to 1.4%)".
+    """
 
     _THINGS = ("groups", "rows", "units", "distinct values")
 
@@ -124,6 +127,9 @@ class _Words(Formatter):
         if format_spec.startswith("of "):
             some, many = value
             return "" if many == 1 else f" in {some:,} of {many:,} {format_spec.removeprefix('of ')}"
+        if format_spec == "shares":
+            share, low, high = (_digits(100 * one, 2) for one in value)
+            return f"about {share}% ({low} to {high}%)"
         if format_spec.isdigit():
             return _digits(value, int(format_spec))
         if format_spec == "value":
@@ -150,14 +156,22 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     # --- notes on an answer or a preview, worst first ---------------------------------------------------------------
     "null_too_few": "{column} is NULL: too few units to choose a contribution bound. Raise epsilon or declare one.",
     "null_no_values": "{column} is NULL: no values stand out from the noise. Raise epsilon or declare bounds.",
+    "null_too_few_rows": "{column} is NULL{groups:of groups}: too few rows for this epsilon. " + _LARGER,
     "null_quotient": "{column} is NULL{rows:of rows}: its divisor may be 0 within its 95% confidence interval.",
     "says_nothing": "{column} says nothing{groups:of groups}: ± spans all that its bounds allow. " + _LARGER,
     "would_say_nothing": "{column} would say nothing: ± spans all that its bounds allow. " + _LARGER,
+    "null_below": "{columns:and} would be NULL with fewer than about {units:,} units in all.",
     "no_interval": "{column} has no ±{rows:of rows}: it may be any number within the intervals it is computed from.",
     "clamped_condition": "A condition is computed from values clamped to their declared bounds, to fit 64 bits.",
     "compared_outside": "{column} is compared with a constant outside its bounds: conditions see stored values, "
     "aggregates see clamped ones.",
     "given_value": "{name} = {value:value}{error:±} was released first, for {cost}. ± is for the query with it.",
+    "rows_cut": "Units with more than {limit:rows} were scaled down to that. Over all groups, counts are "
+    "{too_low:shares} too low, plus what units have beyond {reach:,} rows.",
+    "totals_cut": "Totals of {column} above {limit:4} per unit were scaled down to that. Over all groups, {column} is "
+    "{too_low:shares} too low, plus what units have above {reach:4}.",
+    "totals_cut_if_positive": "Totals of {column} above {limit:4} per unit were scaled down to that. If no value is "
+    "negative, {column} is {too_low:shares} too low over all groups, plus what units have above {reach:4}.",
     "asked_at": "The current time was fixed at {moment} UTC for this query.",
     "rows_scaled": "Units with more than {limit:rows} were scaled down to that; ± leaves this out.",
     "totals_scaled": "Totals of {column} above {limit:4} per unit were scaled down to that; ± leaves this out.",

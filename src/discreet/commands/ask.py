@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,13 +20,12 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
-from discreet.commands.output import fail_plainly, number
+from discreet.commands.output import cell, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.curator.client.client import RemoteQuery
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
-from discreet.exact import significant
 from discreet.messages import Interface
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
@@ -154,6 +153,7 @@ def _print_answer(
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
+            "clipped": [asdict(clip) for clip in answer.clipped],
             "notes": [note.as_json(Interface.COMMAND) for note in answer.notes],
             "remembered": remembered,
             "paid_before": paid_before,
@@ -164,13 +164,7 @@ def _print_answer(
     for name in answer.columns:
         printed.add_column(escape(name), justify="right" if name in bars else "left")
     for i, row in enumerate(answer.rows):
-        cells = []
-        for name in answer.columns:
-            error = bars[name][i] if name in bars else None
-            days = " days" if isinstance(row[name], date) else ""
-            bar = "" if error is None else f" [dim]± {significant(error, 3)}{days}[/]"
-            cells.append(f"{escape(number(row[name]))}{bar}")
-        printed.add_row(*cells)
+        printed.add_row(*(cell(row[name], bars[name][i] if name in bars else None) for name in answer.columns))
     console = Console()
     console.print(printed)
     before = "charged before under this key, nothing was spent now: " if paid_before else ""

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet import noise
+from discreet.commands.output import cell
 from discreet.commands.sample_hospital import patients, visits
 from discreet.errors import OverBudget
-from discreet.exact import significant
 from discreet.messages import Interface, Message, worst_first
 from discreet.privacy.attacker.plots import growth_rules
 from discreet.privacy.promises import events
@@ -96,7 +96,7 @@ def _hospital(console: Console) -> None:
         for name in answer.columns:
             shown.add_column(name, justify="right" if name in errors else "left")
         for i, row in enumerate(answer):
-            shown.add_row(*(_cell(row[name], errors[name][i] if name in errors else None) for name in answer.columns))
+            shown.add_row(*(cell(row[name], errors[name][i] if name in errors else None) for name in answer.columns))
         console.print(shown)
         console.print(f"left: {session.remaining}\n")
         notes += answer.notes
@@ -121,11 +121,6 @@ def hospital(count: int) -> Session:
         ),
         budget=Approx(2, "1e-9"),
     )
-
-
-def _cell(value: object, error: float | None) -> str:
-    shown = significant(value, 4) if isinstance(value, float) else str(value)
-    return shown if error is None else f"{shown} ± {significant(error, 3)}"
 
 
 def _growth(console: Console) -> None:

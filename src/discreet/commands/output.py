@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from datetime import date
 from typing import Any, NoReturn, ParamSpec
 
 import typer
@@ -16,7 +17,7 @@ from rich.markup import escape
 
 from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
-from discreet.exact import significant
+from discreet.exact import significant, with_bar
 from discreet.messages import Interface
 from discreet.shown import visible
 
@@ -65,14 +66,18 @@ def gauge(share: float, width: int = 20) -> str:
     return "█" * full + "░" * (width - full)
 
 
-def number(value: Any) -> str:
-    """A released value for people.
+def cell(value: Any, error: float | None = None) -> str:
+    """A released value for people, with its error bar if it has one, as rich markup.
 
-    >>> number(12345), number(0.12345678), number(None)
-    ('12,345', '0.123457', 'NULL')
+    >>> cell(12345), cell(0.12345678), cell(None), cell(12345, 67.89)
+    ('12,345', '0.123457', 'NULL', '12,345 [dim]± 68[/]')
     """
     if value is None:
         return "NULL"
+    if error is not None:
+        of_dates = isinstance(value, date)
+        shown, bar = (str(value), f"{significant(error, 2)} days") if of_dates else with_bar(value, error)
+        return f"{escape(shown)} [dim]± {bar}[/]"
     if isinstance(value, float):
         return significant(value, 6)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else visible(str(value))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape(visible(str(value)))

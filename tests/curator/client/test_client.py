@@ -115,8 +115,8 @@ def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -
     cost, count, pay, limit, left_out, advice = str(preview).splitlines()
     assert cost.startswith("costs epsilon 1, delta 0; epsilon ")
     assert cost.endswith("would be left")
-    assert count == f"n: ± {significant(preview.error('n'), 4)} (90%)"
-    assert pay == f"pay: ± {significant(preview.error('pay'), 4)} (90%) in a group of 40 rows"
+    assert count == f"n: ± {significant(preview.error('n'), 2)} (90%)"
+    assert pay == f"pay: ± {significant(preview.error('pay'), 2)} (90%) in a group of 40 rows"
     assert [limit, left_out] == [str(note) for note in preview.notes]
     assert advice.startswith("half the error")
     assert repr(preview) == str(preview)

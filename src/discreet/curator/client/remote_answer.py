@@ -100,7 +100,7 @@ class RemoteAnswer(Answered):
     @property
     def clipped(self) -> tuple[Clip, ...]:
         """To what contributions of one unit were scaled down, where the query chose that."""
-        return tuple(Clip(**clip) for clip in self.reply["answer"].get("clipped", ()))
+        return tuple(Clip.read(clip) for clip in self.reply["answer"].get("clipped", ()))
 
     @property
     def notes(self) -> tuple[Message, ...]:

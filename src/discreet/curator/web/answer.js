@@ -3,7 +3,7 @@
 import { at, file, get } from "./api.js";
 import { bars } from "./charts.js";
 import { profileView } from "./profile.js";
-import { complaint, download, h, paid, ratio, short, show, toast } from "./dom.js";
+import { complaint, download, h, paid, ratio, short, show, toast, withBar } from "./dom.js";
 
 const MOST = 40;
 
@@ -91,7 +91,8 @@ function table(answer, measures, level) {
     h("tbody", {}, answer.rows.map((row, i) => h("tr", {}, answer.columns.map((name, j) => {
       if (!measures.includes(name)) return h("td", {}, text(row[j]));
       const error = answer.errors[name][i];
-      return h("td", { class: "number" }, h("b", {}, row[j] === null ? "NULL" : short(row[j]).replace("T", " ")), error === null ? null : h("span", { class: "pm" }, ` ± ${short(error)}${answer.kinds?.[name] ? " days" : ""}`));
+      const [shown, bar] = withBar(row[j], error);
+      return h("td", { class: "number" }, h("b", {}, row[j] === null ? "NULL" : shown.replace("T", " ")), error === null ? null : h("span", { class: "pm" }, ` ± ${bar}${answer.kinds?.[name] ? " days" : ""}`));
     })))));
 }
 

@@ -71,6 +71,16 @@ export function short(value) {
   return x.toLocaleString("en", { maximumFractionDigits: digits });
 }
 
+/** A released number and its error bar for people: the bar to two digits, the number to the last of them. */
+export function withBar(value, error) {
+  const bar = Number(error);
+  if (typeof value !== "number" || !(bar >= 1e-9 && bar < 1e15)) return [short(value), short(error)];
+  const digits = 1 - Number(bar.toExponential(1).split("e")[1]);
+  const round = (x, places) => x.toLocaleString("en", { minimumFractionDigits: Math.max(places, 0), maximumFractionDigits: Math.max(places, 0) });
+  const step = 10 ** Math.max(-digits, 0);
+  return [round(Math.round(value / step) * step || 0, Number.isInteger(value) && digits > 0 ? 0 : digits), round(Math.round(bar / step) * step, digits)];
+}
+
 /** An epsilon for people. */
 export const eps = (value) => (value === null || value === undefined ? "–" : String(Number(Number(value).toPrecision(3))));
 

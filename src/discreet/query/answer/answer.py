@@ -14,6 +14,8 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number
 from discreet.messages import Message, worst_first
@@ -27,7 +29,7 @@ from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
 from discreet.query.estimate.prepare import Clip
-from discreet.query.estimate.remarks import null_quotients, remarks, without_bars
+from discreet.query.estimate.remarks import null_quotients, remarks, says_nothing, without_bars
 from discreet.query.functions.released_values import compared
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.expressions import columns as columns_of
@@ -86,7 +88,10 @@ class TableAnswer(Answered):
         for s, part in enumerate(self.released):
             columns = dict(self._keys[s])
             for name, recipe in _recipes(part):
-                columns[name] = [_plain(recipe, value) for value in recipe.value(part.estimates).tolist()]
+                values = recipe.value(part.estimates)
+                if name in part.part.bounded:
+                    values = np.where(says_nothing(recipe, part.estimates), np.nan, values)
+                columns[name] = [_plain(recipe, value) for value in values.tolist()]
             columns[AT] = [(s, i) for i in range(len(part.keys))]
             columns[PRESENT] = [_names(part)] * len(part.keys)
             every = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
@@ -180,7 +185,7 @@ class TableAnswer(Answered):
     @cached_property
     def notes(self) -> tuple[Message, ...]:
         """What a reader must know of the numbers, worst first: what is NULL and why, what ± leaves out, ..."""
-        limits = (note for part in self.released for note in part.part.all_notes)
+        limits = (note for one in self.released for note in one.part.notes_with(one.part.clips_of(one.estimates)))
         further = (note for one in self.beside for note in one.notes)
         return worst_first((*limits, *further, *self.own_notes, *self._remarks))
 
@@ -199,8 +204,10 @@ class TableAnswer(Answered):
 
     @property
     def clipped(self) -> tuple[Clip, ...]:
-        """To what contributions of one unit were scaled down, where the query chose that; what it took is not in ±."""
-        return tuple(dict.fromkeys(clip for part in self.released for clip in part.part.clips))
+        """To what contributions of one unit were scaled down, where the query chose that; what it took is not in ±, and
+        is estimated for all groups together where that tells something.
+        """
+        return tuple(dict.fromkeys(clip for one in self.released for clip in one.part.clips_of(one.estimates)))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story

@@ -10,6 +10,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import date, timedelta
 from typing import Any
 
@@ -18,11 +19,12 @@ import pyarrow as pa
 
 from discreet.answer import CONFIDENCE, GivenValue, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
-from discreet.exact import Number, significant
+from discreet.exact import Number, significant, with_bar
 from discreet.messages import Interface, Message, message
 from discreet.query.answer.export import as_array, write_rows
 from discreet.query.answer.plots import Bars, draw
 from discreet.query.answer.several import Explanation
+from discreet.query.estimate.prepare import Clip
 from discreet.shown import visible
 
 _SHOWN = 40
@@ -77,6 +79,11 @@ class Answered(ABC):
     def _is_total(self, row: Row, name: str) -> bool:
         """Whether a row is a total over this key, if that is known."""
         return False
+
+    @property
+    def clipped(self) -> tuple[Clip, ...]:
+        """To what contributions of one unit were scaled down, where the query chose that."""
+        return ()
 
     @property
     def notes(self) -> tuple[Message, ...]:
@@ -163,12 +170,15 @@ class Answered(ABC):
             "spent": cost,
             "confidence_of_errors": _percent(self._level if confidence is None else confidence),
             "notes": [str(note) for note in self.notes],
+            "clipped": [asdict(clip) for clip in self.clipped],
             "how_it_was_made": list(story),
         }
         write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()), about)
 
     def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
-        """A picture (a matplotlib Figure): a bar with its interval for each row; grouped bars for two keys."""
+        """A picture (a matplotlib Figure): a bar with its interval for each row; grouped bars for two keys. Beside it,
+        hatched, what clipping took of all rows together, where that is estimated.
+        """
         bars = self.errors(confidence)
         name = column or next(iter(bars), None)
         if name is None or name not in bars:
@@ -180,7 +190,8 @@ class Answered(ABC):
         labels = [", ".join(self._label(row, c) for c in keys) for row in self._kept]
         open_ = [math.inf in one for one in sides]  # a bar of its height would look as if it were sure
         values = [None if bare else value for value, bare in zip(self[name], open_, strict=True)]
-        drawn = Bars(name, values, sides, {key: self[key] for key in keys}, labels, self._bins())
+        too_low = next((clip.too_low for clip in self.clipped if clip.about == name), None)
+        drawn = Bars(name, values, sides, {key: self[key] for key in keys}, labels, self._bins(), too_low)
         bare = f"; not drawn: {how_many(sum(open_), 'rows')} without" if any(open_) else ""
         return draw(drawn, f"{name}, error bars {_percent(level)}{bare}")
 
@@ -224,10 +235,11 @@ class Answered(ABC):
 
     @staticmethod
     def _cell(value: Any, error: float | None, measured: bool) -> str:
-        shown = _shown(value) if measured or value is None else str(value)
         if error is None or value is None:
-            return shown
-        return f"{shown} ± {significant(error, 3)}{' days' if isinstance(value, date) else ''}"
+            return _shown(value) if measured or value is None else str(value)
+        if isinstance(value, date):
+            return f"{value} ± {significant(error, 2)} days"
+        return " ± ".join(with_bar(value, error))
 
     def _repr_html_(self) -> str:
         head, *body = [[html.escape(cell) for cell in row] for row in self._cells()]

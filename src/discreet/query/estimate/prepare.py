@@ -9,11 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
+from typing import Any
+
+import numpy as np
 
 from discreet.errors import BadQuestion
 from discreet.messages import Message, message
 from discreet.query.estimate.choose_estimators import recipes
-from discreet.query.estimate.estimators import Recipe
+from discreet.query.estimate.cuts import Cut
+from discreet.query.estimate.estimators import Estimates, Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
 from discreet.query.lower.bounding import each_counts_once, groups, limit_note, rows, values_kept
@@ -57,6 +61,9 @@ class Clip:
 
     >>> print(Clip("s", "totals", 400.0))
     Totals of s above 400 per unit were scaled down to that; ± leaves this out.
+    >>> print(Clip("s", "totals", 400.0, (0.01, 0.006, 0.014), 800.0))  # doctest: +NORMALIZE_WHITESPACE
+    Totals of s above 400 per unit were scaled down to that. Over all groups, s is about 1% (0.6 to 1.4%) too low,
+    plus what units have above 800.
     """
 
     column: str
@@ -64,10 +71,34 @@ class Clip:
     of: str
     """Rows, totals of the column's values, distances of a mean's values from about their middle, distinct values."""
     limit: float
+    too_low: tuple[float, float, float] | None = None
+    """By which share of itself the column is too low in all groups together, for what units have from ``limit`` to
+    ``reach``: an estimate and its 95 % interval. None where there is none."""
+    reach: float | None = None
+    counts: str = ""
+    """Of a clip of rows: the column that counts them, and that ``too_low`` is of."""
+    one_sign: bool = True
+    """Whether no value is below 0, as far as is declared; if some are, there is no telling what was taken."""
+
+    @staticmethod
+    def read(stored: Mapping[str, Any]) -> Clip:
+        """One from JSON."""
+        too_low = stored.get("too_low")
+        return Clip(**{**stored, "too_low": None if too_low is None else tuple(too_low)})
+
+    @property
+    def about(self) -> str:
+        """The column that ``too_low`` is of."""
+        return self.column or self.counts
 
     @property
     def note(self) -> Message:
         """The same for people."""
+        if self.too_low is not None and self.reach is not None:
+            if not self.column:
+                return message("rows_cut", limit=int(self.limit), too_low=self.too_low, reach=int(self.reach))
+            code = "totals_cut" if self.one_sign else "totals_cut_if_positive"
+            return message(code, column=self.column, limit=self.limit, too_low=self.too_low, reach=self.reach)
         if not self.column:
             return message("rows_scaled", limit=int(self.limit))
         if self.of == "distinct values":
@@ -105,15 +136,23 @@ class Part:
     """Whether its caps were chosen for it."""
     exists: tuple[tuple[Value, ...], ...] | None = field(default=None, compare=False, repr=False)
     """The combinations of listed keys that key sets let stand together; None: all."""
+    cuts: Mapping[str, Cut] = field(default_factory=dict, compare=False)
+    """What clips take, by the measure; of rows by the empty name."""
+    bounded: frozenset[str] = field(default=frozenset(), compare=False)
+    """The measures whose bounds were chosen from the data: a number somewhere between these is no answer."""
 
     @property
     def all_notes(self) -> tuple[Message, ...]:
         """The contribution bound of one unit, what is NULL and why, and what else there is to know."""
+        return self.notes_with(self.clips)
+
+    def notes_with(self, clips: Sequence[Clip]) -> tuple[Message, ...]:
+        """The same with estimates of what the clips take."""
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
             limits = [message("each_unit_once_per_group" if self.keys else "each_unit_once")]
         elif self.chosen:
-            limits = [clip.note for clip in self.clips]
+            limits = [clip.note for clip in clips]
         else:
             limits = [limit_note(self.caps, grouped=bool(self.keys))]
         nulls = [message(m.unknown, column=m.measure.name) for m in self.measures if m.unknown]
@@ -137,6 +176,31 @@ class Part:
                 named.setdefault((of, float(measure.clip * kind.step)), []).append(measure.measure.name)
         clips += [Clip(", ".join(names), of, limit) for (of, limit), names in named.items()]
         return tuple(clips)
+
+    def clips_of(self, estimates: Estimates) -> tuple[Clip, ...]:
+        """The clips, with what they take of all groups together as far as that was estimated."""
+        return tuple(self._estimated(clip, estimates) for clip in self.clips)
+
+    def _estimated(self, clip: Clip, estimates: Estimates) -> Clip:
+        cut = self.cuts.get(clip.column)
+        measures = zip(self.measures, self.recipes, strict=True)
+        found = next(
+            ((m, r) for m, r in measures if (m.measure.name == clip.column if clip.column else counts_rows(m))), None
+        )
+        if cut is None or found is None or clip.of not in {"rows", "totals"}:
+            return clip
+        measure, recipe = found
+        kind = measure.arguments[0].kind if measure.arguments else None
+        step = float(kind.step) if isinstance(kind, Number) else 1.0
+        share = cut.share_of(float(np.nansum(recipe.value(estimates))) / step)
+        one_sign = not isinstance(kind, Number) or kind.low >= 0
+        return replace(
+            clip,
+            too_low=share,
+            reach=cut.reach * step,
+            counts="" if clip.column else measure.measure.name,
+            one_sign=one_sign,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -326,6 +390,11 @@ def _check_keys(keys: tuple[LoweredKey, ...], many: int) -> None:
             )
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
+
+
+def counts_rows(measure: LoweredMeasure) -> bool:
+    """Whether it is the number of all rows."""
+    return measure.measure.aggregate is Aggregate.COUNT and not measure.arguments and measure.where is None
 
 
 # --- works ------------------------------------------------------------------------------------------------------------

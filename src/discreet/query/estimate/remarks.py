@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.messages import Message, message
-from discreet.query.estimate.estimators import Estimates, Mean, Quantile, Recipe
+from discreet.query.estimate.estimators import Estimates, Mean, Quantile, Recipe, groups_of
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.searched_quantile import SearchedQuantile
@@ -78,7 +79,9 @@ def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[Message
     """All that there is to say of an answer whose finest groups are those of a part."""
     shown = {name for name, _ in outcome.columns}
     both = zip(part.names, part.recipes, strict=True)
-    found = [_without_use(name, recipe, estimates) for name, recipe in both if name in shown]
+    found = [
+        _without_use(name, recipe, estimates, is_null=name in part.bounded) for name, recipe in both if name in shown
+    ]
     found += [_named_from(estimates), _with_empty_groups(outcome, part), _limited_to_empty_groups(outcome, part)]
     if outcome.asked_at is not None:
         found.append(message("asked_at", moment=outcome.asked_at.isoformat(sep=" ")))
@@ -107,15 +110,21 @@ def _limited_to_empty_groups(outcome: Outcome, part: Part) -> Message | None:
     return message("limit_empty_groups", groups=many)
 
 
-def _without_use(name: str, recipe: Recipe, estimates: Estimates) -> Message | None:
+def says_nothing(recipe: Recipe, estimates: Estimates) -> NDArray[np.bool_]:
+    """For each group, whether an interval is as long as all that is possible, or nearly."""
     most = possible_range(recipe)
     if most is None:
-        return None
+        return np.zeros(groups_of(estimates), dtype=bool)
     low, high = recipe.ends(estimates, MISS)
-    bad, many = int(np.sum(high - low >= NEARLY_ALL * most)), len(low)
+    return np.asarray(high - low >= NEARLY_ALL * most)
+
+
+def _without_use(name: str, recipe: Recipe, estimates: Estimates, *, is_null: bool) -> Message | None:
+    nothing = says_nothing(recipe, estimates)
+    bad, many = int(np.sum(nothing)), len(nothing)
     if not bad:
         return None
-    return message("says_nothing", column=name, groups=(bad, many))
+    return message("null_too_few_rows" if is_null else "says_nothing", column=name, groups=(bad, many))
 
 
 def without_bars(name: str, values: Sequence[Any], bars: Sequence[float | None]) -> Message | None:
