@@ -1,6 +1,6 @@
-"""``discreet profile``: buy a private profile of a file, or show the one that a ledger has.
+"""``discreet profile``: a private profile of a file.
 
-Promise: paid like any question, before the file is read. Without ``--epsilon`` nothing is paid: a ledger must have it.
+Promise: paid like any question, before the file is read; a ledger keeps what was released.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ from discreet.exact import significant
 from discreet.ledger import verify_card, verify_receipt
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
+from discreet.session import Query, Session, Workload
 from discreet.session.plan import Plan
-from discreet.session.session import Query, Session, Workload
 from tests.helpers.curator.land import CITIES
 from tests.helpers.curator.town import Town
 

@@ -14,7 +14,7 @@ import discreet as dp
 from discreet import agg
 from discreet.curator.client.client import RemoteQuery, RemoteSession
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, DiscreetError, Unsupported
-from discreet.session.session import Query
+from discreet.session import Query
 from tests.helpers.curator.shop import Shop
 
 N = dp.agg.count()
