@@ -44,7 +44,6 @@ ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
     errors.BadParameter: ErrorReply(422, ("name", "must")),
     errors.BadData: ErrorReply(422),
     errors.BadQuestion: ErrorReply(422, ("column",)),
-    errors.NoProfile: ErrorReply(422, ("column",), "POST /api/datasets/{dataset}/profile buys one, for all questions"),
     errors.Unsupported: ErrorReply(422, ("what", "hint", "column")),
     errors.EngineUnreachable: ErrorReply(503, ("what",), "nothing was spent; ask again when the owner's server is up"),
     errors.ServiceBusy: ErrorReply(503, hint=_AGAIN),
