@@ -342,7 +342,7 @@ CARRIED = {
         "checking.exact.roles.ClaimsPrivacy",
     ),
     "an answer, or a preview of one: what its mechanism or query states": (
-        "answer.Answer", "query.answer.answer.TableAnswer", "query.answer.preview.Preview",
+        "answer.Answer", "answer.GivenValue", "query.answer.answer.TableAnswer", "query.answer.preview.Preview",
         "query.profile.profile.Profile", "curator.client.remote_answer.RemotePreview",
         "curator.client.remote_answer.RemoteAnswer", "curator.client.remote_board.RemoteBoard",
         "curator.client.remote_synthetic.RemoteSynthetic",

@@ -39,6 +39,7 @@ HOW_TO: list[Entry] = [
             "how-to/postgres.md",
             "how-to/spark.md",
             "how-to/dbt.md",
+            "how-to/sql-tools.md",
             "how-to/warehouses.md",
         ],
     ),

@@ -20,13 +20,14 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
-from discreet.commands.output import fail_plainly, in_flags, number
+from discreet.commands.output import fail_plainly, number
 from discreet.commands.table_options import TableOptions
 from discreet.curator.client.client import RemoteSession
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
 from discreet.exact import significant
+from discreet.messages import Interface
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
@@ -150,8 +151,7 @@ def _print_answer(
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
-            "counted": answer.counted,
-            "notes": [*answer.notes, *answer.remarks],
+            "notes": [note.as_json(Interface.COMMAND) for note in answer.notes],
             "remembered": remembered,
             "paid_before": paid_before,
         }
@@ -170,15 +170,11 @@ def _print_answer(
         printed.add_row(*cells)
     console = Console()
     console.print(printed)
-    remote = isinstance(answer, RemoteAnswer)
-    told = in_flags("\n".join((answer.counted, *answer.notes, *answer.remarks)), remote=remote)
-    spent = (
-        f"paid before under this key ({answer.cost}), nothing was spent now" if paid_before else f"spent {answer.cost}"
-    )
-    console.print(
-        f"[dim]error bars {float(confidence):.0%}; {spent}; left: {remaining}\n{escape(told)}[/]",
-        highlight=False,
-    )
+    before = "charged before under this key, nothing was spent now: " if paid_before else ""
+    first, *others = answer.footer(Interface.COMMAND)
+    console.print(f"[dim]{before}{escape(first)}; left: {remaining}[/]", highlight=False)
+    for line in others:
+        console.print(f"[dim]{escape(line)}[/]", highlight=False)
     if not remembered:
         console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
 

@@ -335,7 +335,7 @@ def gathered(sizes: Sequence[int], answers: Sequence[TableAnswer]) -> tuple[Tabl
     return tuple(
         some[0]
         if len(some) == 1
-        else replace(some[0], beside=tuple(some[1:]), story=_once(some, "story"), notes=_once(some, "notes"))
+        else replace(some[0], beside=tuple(some[1:]), story=_once(some, "story"), own_notes=_once(some, "own_notes"))
         for some in _in_groups(sizes, answers)
     )
 

@@ -11,6 +11,7 @@ from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
 from discreet.errors import BadQuestion, Unsupported
 from discreet.exact import Number
+from discreet.messages import Message, message
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
@@ -18,7 +19,7 @@ from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.frame import Asked, Frame
-from discreet.query.front.sql.constants import Known, Missing, Staged, in_words, some_value, stand_in, value_of
+from discreet.query.front.sql.constants import Known, Missing, Staged, given_note, some_value, stand_in, value_of
 from discreet.query.front.unparse import as_sql
 from discreet.query.lower.lower import lower_relation
 from discreet.query.lower.public_keys import public_value
@@ -143,8 +144,8 @@ class Query(Asked):
         asked = self.quote(epsilon, delta=delta, rho=rho)
         if asked.choosing is not None:
             raise BadQuestion(
-                "the statements are not known before contribution bounds, value bounds and groups are: declare "
-                "max_rows=... of the table, dp.bounds(low, high) and dp.keys([...]) of the columns"
+                "the statements are not known before contribution bounds, value bounds and groups are",
+                message("declare_all_open"),
             )
         return sql_texts(database, works_of(asked, "SALT"), self.backend.schemas)
 
@@ -262,20 +263,17 @@ def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program
             filled = query_of(backend, values.question(found))
             made = quote(filled.prepared.all, planned.allowance, backend.terms.neighbours)
         except BadQuestion as refused:  # a function of released values: they are not lost
-            raise BadQuestion("; ".join((str(refused), *_in_words(released, found)))) from None
+            raise BadQuestion("; ".join((str(refused), *map(str, _notes_of(released, found))))) from None
         made = within(made, planned.allowance)
         return _step_of(filled.prepared, replace(made, plan=replace(made.plan, price=planned.plan.price)))
 
     def join(released: Sequence[Any], receipt: Receipt) -> tuple[TableAnswer, ...]:
         *before, (answer,) = released
-        words = _in_words(before, _values(values, before))
+        words = _notes_of(before, _values(values, before))
         story = tuple(line for (one,) in before for line in one.story)
-        return (
-            replace(
-                answer, cost=str(receipt.price), receipt=receipt, event=receipt.what, notes=(*words, *answer.notes),
-                story=(*story, *words, *answer.story),
-            ),
-        )  # fmt: skip
+        notes, told = (*words, *answer.own_notes), (*story, *map(str, words), *answer.story)
+        price = str(receipt.price)
+        return (replace(answer, cost=price, receipt=receipt, event=receipt.what, own_notes=notes, story=told),)
 
     last = replace(_step_of(query.prepared, planned), fill=fill)
     return Program((*first, last), lambda: values.text, price.confidence, join)
@@ -291,5 +289,5 @@ def _values(values: SubqueryValues, released: Sequence[Any]) -> list[Known]:
     return [value_of(answer, like) for (answer,), like in zip(released, likes, strict=True)]
 
 
-def _in_words(released: Sequence[Any], values: Sequence[Known]) -> tuple[str, ...]:
-    return tuple(in_words(answer, value) for (answer,), value in zip(released, values, strict=True))
+def _notes_of(released: Sequence[Any], values: Sequence[Known]) -> tuple[Message, ...]:
+    return tuple(given_note(answer, value) for (answer,), value in zip(released, values, strict=True))

@@ -24,7 +24,7 @@ def test_a_value_is_released_first_under_the_one_charge(served: tuple[Town, str]
     before, left = len(session.answers()), str(session.remaining)
     answer = query.release(epsilon=1000, key="once")
     assert 0 < answer.value < 120
-    assert any("released first" in note for note in answer.notes)
+    assert any("released first" in str(note) for note in answer.notes)
     (charge,) = session.answers()[before:]
     assert (charge["query"], charge["key"]) == (TEXT, "once")
     assert str(session.remaining) != left

@@ -126,7 +126,7 @@ def test_the_first_question_is_one_charge_and_is_answered(tmp_path: Path) -> Non
     with opened(tmp_path / "t") as curator:
         (shown,) = curator.preview(ANN, "town", ALL)
         assert shown["price"]["epsilon"] == "2000"
-        assert "of the cost chooses" in shown["counted"]
+        assert "of the cost chooses" in str(shown["notes"])
         assert [one["error"] is None for one in shown["columns"]] == [False, True, True]
         assert not paid(curator)
         check_near(answer(curator, ANN, ALL))
@@ -194,7 +194,7 @@ def test_a_refusal_costs_nothing(tmp_path: Path) -> None:
         (replace(COUNT, price=Price(1)), KeyReused),
         (replace(COUNT, price=Price(20, confidence=1)), BadParameter),
         (replace(COUNT, sql=f"{STAGED.sql} AND length < (SELECT city FROM people)"), BadQuestion),
-        (STAGED, OverBudget),
+        (replace(STAGED, price=Price(90)), OverBudget),
         (replace(PLAN, sqls=(STAGED.sql,)), BadQuestion),
         (PlanQuestion(sqls=(f"{COUNT.sql} UNION ALL SELECT COUNT(*) FROM people",), price=Price(1)), BadQuestion),
     ]

@@ -7,6 +7,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import memory
+from discreet.messages import message
 from discreet.query.answer.preview import ColumnPreview, Preview
 
 SAID = Preview(
@@ -33,8 +34,7 @@ def test_it_reads_line_by_line() -> None:
         "75% of the price: count units",
     ]
     assert str(replace(SAID, affordable=False)).startswith("costs epsilon 1, which is more than is left (epsilon 2)")
-    assert "rows=..." in str(replace(SAID, rows_said=False))
-    assert "rows=..." not in str(SAID)
+    assert "rows=..." in str(replace(SAID, notes=(message("other_sizes", rows=1000),)))
 
 
 def test_as_html_and_json() -> None:

@@ -305,15 +305,15 @@ def bind(operation: str, parameters: Sequence[Any]) -> str:
         raise ProgrammingError(f"the statement has {len(places)} ?, and {len(parameters)} parameters were given")
     parts, after = [], 0
     for place, value in zip(places, parameters, strict=True):
-        literal = _literal(value)
-        minus = operation[:place].endswith("-") and literal.startswith("-")  # two would begin a comment
-        parts += [operation[after:place], " " if minus else "", literal]
+        written = literal(value)
+        minus = operation[:place].endswith("-") and written.startswith("-")  # two would begin a comment
+        parts += [operation[after:place], " " if minus else "", written]
         after = place + 1
     parts.append(operation[after:])
     return "".join(parts)
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """A value as SQL. Whatever it holds, it stays one literal."""
     if value is None:
         return "NULL"

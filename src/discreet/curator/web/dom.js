@@ -39,16 +39,11 @@ export function toast(text, kind = "") {
   timer = setTimeout(() => { place.className = ""; }, 6000);
 }
 
-/** A hint of the library in the words of this page. */
-export const hereInWords = (text) => text
-  .replace(/(with )?session\.profile\([^)]*\)/, "with “Profile of …” beside the question")
-  .replace(/\b(declare|set) (?=[^:]*(dp\.|max_rows))/, "ask the owner to $1 ");
-
 /** What an error says, in a box. */
 export function complaint(error) {
   return h("div", { class: "complaint", role: "alert" },
     h("strong", {}, error.kind || "Error"),
-    h("p", {}, hereInWords(error.message)),
+    h("p", {}, error.message),
     error.hint && !error.message.includes(error.hint) ? h("p", { class: "quiet" }, error.hint) : null);
 }
 

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer import CONFIDENCE, confidence_level, how_many
+from discreet.answer import CONFIDENCE, GivenValue, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number, significant
+from discreet.messages import Interface, Message, message
 from discreet.query.answer.export import as_array, write_rows
 from discreet.query.answer.plots import Bars, draw
 from discreet.query.answer.several import Explanation
@@ -77,9 +78,17 @@ class Answered(ABC):
         """Whether a row is a total over this key, if that is known."""
         return False
 
-    def _caveats(self) -> tuple[str, ...]:
-        """What the error bars do not speak of."""
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """What a reader must know of the numbers, worst first."""
         return ()
+
+    @property
+    def given(self) -> tuple[GivenValue, ...]:
+        """The values that were released first and stand in the query as constants: the error bars are about the query
+        with these, not with the exact ones.
+        """
+        return GivenValue.of(self.notes)
 
     # --- values -----------------------------------------------------------------------------------------------------
 
@@ -153,7 +162,7 @@ class Answered(ABC):
         about = {
             "spent": cost,
             "confidence_of_errors": _percent(self._level if confidence is None else confidence),
-            "notes": list(self._caveats()),
+            "notes": [str(note) for note in self.notes],
             "how_it_was_made": list(story),
         }
         write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()), about)
@@ -183,7 +192,7 @@ class Answered(ABC):
     def explain(self) -> Explanation:
         """How it was made, step by step."""
         cost, story = self._told()
-        steps = (*story, f"spent {cost}")
+        steps = (*story, f"spent {cost}", *map(str, self.notes))
         return Explanation("\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1)))
 
     def __str__(self) -> str:
@@ -191,10 +200,18 @@ class Answered(ABC):
         widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
         more = f"\n... {len(self) - _SHOWN} more rows" if len(self) > _SHOWN else ""
-        said = f"spent {self._told()[0]}; error bars {_percent(self._level)}"
-        return visible("\n".join(lines) + more + "\n" + "\n".join([said, *self._caveats()]))
+        return visible("\n".join(lines) + more + "\n" + "\n".join(self.footer()))
 
     __repr__ = __str__
+
+    def footer(self, interface: Interface = Interface.PYTHON) -> tuple[str, ...]:
+        """The lines under the table: what was spent and what ± means, and the worst note. ``explain()`` has all."""
+        first = f"spent {self._told()[0]}; ± is a {_percent(self._level)} confidence interval for the noise"
+        if not self.notes:
+            return (first,)
+        worst, *others = self.notes
+        more = f" ({message('more_notes', many=len(others)).text(interface)})" if others else ""
+        return first, f"{worst.text(interface)}{more}"
 
     def _cells(self) -> list[list[str]]:
         bars = self.errors()
@@ -215,12 +232,11 @@ class Answered(ABC):
     def _repr_html_(self) -> str:
         head, *body = [[html.escape(cell) for cell in row] for row in self._cells()]
         lines = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in body)
-        cost, story = self._told()
-        steps = "".join(f"<li>{html.escape(step)}</li>" for step in story)
-        caveats = "".join(f"<br>{html.escape(one)}" for one in self._caveats())
+        steps = "".join(f"<li>{html.escape(step)}</li>" for step in (*self._told()[1], *map(str, self.notes)))
+        lines_below = "<br>".join(html.escape(line) for line in self.footer())
         return (
             f"<table><thead><tr>{''.join(f'<th>{c}</th>' for c in head)}</tr></thead><tbody>{lines}</tbody></table>"
-            f"<small>spent {html.escape(cost)}; error bars {_percent(self._level)}{caveats}</small>"
+            f"<small>{lines_below}</small>"
             f"<details><summary>how it was made</summary><ol>{steps}</ol></details>"
         )
 
@@ -242,7 +258,7 @@ def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tup
 
 
 def _percent(confidence: Number) -> str:
-    return f"{significant(float(confidence_level(confidence) * 100), 6)} %"
+    return f"{significant(float(confidence_level(confidence) * 100), 6)}%"
 
 
 def _shown(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.messages import Message, message, worst_first
 from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
 from discreet.query.answer.explain import shares
@@ -67,14 +68,10 @@ class Preview:
     named_from: int | None
     """Keys that nobody listed: a key is named, more likely than not, from so many units on."""
     advice: str
-    counted: str = ""
-    """What counts of one unit."""
-    notes: tuple[str, ...] = ()
-    """What else there is to know before it is paid."""
+    notes: tuple[Message, ...] = ()
+    """What there is to know before it is paid, worst first."""
     shares: tuple[tuple[str, float], ...] = ()
     """Where the price goes: each released statistic and its share, where there are several."""
-    rows_said: bool = True
-    """Whether the error bars are for a number of rows that was asked for, as far as is known."""
 
     def error(self, name: str) -> float:
         """The error bar of a column."""
@@ -99,8 +96,7 @@ class Preview:
             "affordable": self.affordable,
             "noise": self.noise,
             "named_from": self.named_from,
-            "counted": self.counted,
-            "notes": list(self.notes),
+            "notes": [note.as_json() for note in self.notes],
             "shares": [{"what": what, "share": share} for what, share in self.shares],
             "advice": self.advice,
         }
@@ -132,9 +128,7 @@ class Preview:
             lines.append(f"a key is named from about {self.named_from:,} units on")
         if len(self.shares) > 1 or any(share < 0.999 for _, share in self.shares):
             lines += [f"{share:.0%} of the price: {what}" for what, share in self.shares]
-        if not self.rows_said and any(column.rows is not None for column in self.columns):
-            lines.append("for groups of another size: preview(..., rows=...)")
-        return [*lines, self.counted, *self.notes, self.advice]
+        return [*lines, *map(str, self.notes), self.advice]
 
 
 def preview(
@@ -145,7 +139,6 @@ def preview(
     affordable: bool,
     rows: int | None = None,
     confidence: Number = CONFIDENCE,
-    notes: tuple[str, ...] = (),
     at_most: bool = False,
 ) -> Preview:
     """The error bars of one grouping set (the finest) of a quoted question; ``at_most``: wherever the values lie."""
@@ -168,6 +161,10 @@ def preview(
         for name, recipe, column in zip(part.names, part.recipes, columns, strict=True)
         if name not in open_names
     )
+    notes = list(part.all_notes) if asked.choosing is None else [_choosing_note(asked.choosing)]
+    notes += [note for note in useless if note is not None]
+    if rows is None and any(column.rows is not None for column in columns):
+        notes.append(message("other_sizes", rows=TYPICAL))
     return Preview(
         columns=columns,
         confidence=float(level),
@@ -175,12 +172,10 @@ def preview(
         remaining=remaining,
         affordable=affordable,
         noise=_noise(asked, part),
-        counted=part.counted if asked.choosing is None else _open_words(asked.choosing),
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
-        notes=(*notes, *(words for words in useless if words is not None)),
+        notes=worst_first(notes),
         advice=_advice(asked.allowance),
         shares=shares(asked, part),
-        rows_said=rows is not None,
     )
 
 
@@ -197,12 +192,8 @@ def _open_names(asked: Quote, part: Part) -> frozenset[str]:
     )
 
 
-def _open_words(choosing: Choosing) -> str:
-    share = float(sum(one.together for one in choosing.shares))
-    return (
-        f"{share:.0%} of the cost chooses contribution bounds, value bounds and groups that are not declared; ± of a "
-        f"count is shown for {MAX_ROWS} rows per unit, and is in proportion to the bound that is chosen"
-    )
+def _choosing_note(choosing: Choosing) -> Message:
+    return message("choosing", share=float(sum(one.together for one in choosing.shares)), rows=MAX_ROWS)
 
 
 def _noise(asked: Quote, part: Part) -> str:

@@ -56,8 +56,10 @@ TYPICAL_SKEW = 1.5
 """All rows divided by those of a typical group, beside the number of groups, where nothing is known of their sizes."""
 _WIDER = 8
 _SIZES = "sizes of groups"
-TOO_FEW = "too few people to choose how far it may reach"
-NO_VALUES = "no values stand out from the noise, so no bounds could be chosen"
+TOO_FEW = "null_too_few"
+"""Why a measure is NULL, as the code of a note: too few units to choose how far one may reach."""
+NO_VALUES = "null_no_values"
+"""No value stands out from the noise, so no bounds could be chosen."""
 
 Compute = Callable[[Sequence[AnyWork]], Sequence[Exact]]
 """The exact numbers of some works."""

@@ -130,7 +130,7 @@ class Chosen:
     bounds: dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]]
     """Of other measures: between which values each argument is clamped."""
     unknown: dict[LoweredMeasure, str]
-    """The measures of which nothing can be said, each with the reason."""
+    """The measures of which nothing can be said, each with the code of the note that says why."""
     named: tuple[tuple[Value, ...], ...] | None = None
     """The groups that were selected, where nobody listed them."""
 

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
-from discreet.answer import how_many
 from discreet.errors import BadQuestion
-from discreet.exact import significant
+from discreet.messages import Message, message
 from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
-from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows, values_kept
+from discreet.query.lower.bounding import each_counts_once, groups, limit_note, rows, values_kept
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.narrow_keys import combinations_allowed
@@ -54,8 +53,8 @@ MOST_NAMED = 4096
 class Clip:
     """To what the contributions of one unit were scaled down.
 
-    >>> str(Clip("", "rows", 32.0)), str(Clip("s", "totals", 400.0))
-    ('units with more than 32 rows were scaled down to that', 'totals of s above 400 per unit were scaled down to that')
+    >>> print(Clip("s", "totals", 400.0))
+    Totals of s above 400 per unit were scaled down to that; ± leaves this out.
     """
 
     column: str
@@ -64,13 +63,18 @@ class Clip:
     """Rows, totals of the column's values, distances of a mean's values from about their middle, distinct values."""
     limit: float
 
-    def __str__(self) -> str:
-        limit = significant(self.limit, 4)
-        if self.of == "distinct values":
-            return f"at most {how_many(int(self.limit), 'distinct values')} of each unit count in {self.column}"
+    @property
+    def note(self) -> Message:
+        """The same for people."""
         if not self.column:
-            return f"units with more than {self.limit:,.0f} rows were scaled down to that"
-        return f"{self.of} of {self.column} above {limit} per unit were scaled down to that"
+            return message("rows_scaled", limit=int(self.limit))
+        if self.of == "distinct values":
+            return message("distinct_limited", column=self.column, limit=int(self.limit))
+        code = "totals_scaled" if self.of == "totals" else "distances_scaled"
+        return message(code, column=self.column, limit=self.limit)
+
+    def __str__(self) -> str:
+        return str(self.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,8 @@ class Part:
     keys: tuple[LoweredKey, ...]
     measures: tuple[LoweredMeasure, ...]
     recipes: tuple[Recipe, ...]
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    """What whoever reads the answer should know."""
+    notes: tuple[Message, ...] = field(default=(), compare=False)
+    """What a reader of the answer should know of its conditions."""
     importance: float = 1.0
     """How much it matters beside other parts, when a price is shared."""
     gaussian: bool = False
@@ -99,17 +103,17 @@ class Part:
     """Whether its caps were chosen for it."""
 
     @property
-    def counted(self) -> str:
+    def all_notes(self) -> tuple[Message, ...]:
         """The contribution bound of one unit, what is NULL and why, and what else there is to know."""
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
-            words = [f"each unit counts once{' in each of its groups' if self.keys else ''}; ± covers the noise"]
+            limits = [message("each_unit_once_per_group" if self.keys else "each_unit_once")]
         elif self.chosen:
-            words = [*map(str, self.clips), "± covers the noise only"]
+            limits = [clip.note for clip in self.clips]
         else:
-            words = [in_words(self.caps, grouped=bool(self.keys))]
-        nothing = [f"{m.measure.name} is NULL: {m.unknown}" for m in self.measures if m.unknown]
-        return "; ".join((*nothing, *words, *self.notes, *([] if gone is None else [gone])))
+            limits = [limit_note(self.caps, grouped=bool(self.keys))]
+        nulls = [message(m.unknown, column=m.measure.name) for m in self.measures if m.unknown]
+        return (*nulls, *limits, *self.notes, *([] if gone is None else [gone]))
 
     @property
     def clips(self) -> tuple[Clip, ...]:

@@ -29,7 +29,7 @@ def _no_cast(x: Typed, target: str) -> Typed:
     if is_null_literal(x):
         refuse(f"CAST of NULL AS {target} is always NULL; leave it out")
     if isinstance(x.kind, Real):
-        refuse(f"CAST AS {target} needs a number with bounds; {bound(x)}")
+        refuse(f"CAST AS {target} needs a number with bounds", bound(x))
     hint = "compare it, or aggregate it as it is"
     if isinstance(x.kind, Text):
         hint = "CAST(x AS BIGINT), CAST(x AS DECIMAL(10, 2)) and CAST(x AS DATE) read text"

@@ -13,7 +13,15 @@ from math import ceil, floor
 
 from discreet.query.functions.arithmetic import align, call, common_step, value_of, within
 from discreet.query.functions.released_values import as_number
-from discreet.query.functions.typed_values import CLAMP, Typed, bound, constant, is_null_literal, refuse, words
+from discreet.query.functions.typed_values import (
+    DECLARE_ITS_BOUNDS,
+    Typed,
+    bound,
+    constant,
+    is_null_literal,
+    refuse,
+    words,
+)
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
@@ -92,7 +100,7 @@ def _near(x: Expression, kind: Number, other: Number, step: Fraction) -> tuple[N
     edge = floor(low) - 1, ceil(high) + 1
     near = Number(kind.step, *(min(max(end, edge[0]), edge[1]) for end in (kind.low, kind.high)))
     if max(abs(n) for n in (*edge, near.low * times, near.high * times, times)) >= 2 * LARGEST:
-        refuse(f"the numbers of a comparison are too far apart in size; {CLAMP}")
+        refuse("the numbers of a comparison are too far apart in size", DECLARE_ITS_BOUNDS)
     return near, call("mul", within(x, kind.low, kind.high, edge), times)
 
 
@@ -120,7 +128,7 @@ def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
     if isinstance(y.kind, Date) and isinstance(x.kind, Timestamp):
         y = as_timestamp(y)
     if isinstance(x.kind, Real) or isinstance(y.kind, Real):
-        refuse(f"a number without bounds cannot be compared; {bound(x, y)}")
+        refuse("a number without bounds cannot be compared", bound(x, y))
     if type(x.kind) is not type(y.kind):
         hint = "; beside text a number is written in quotes, '8'" if {type(x.kind), type(y.kind)} == _QUOTED else ""
         refuse(f"{words(x)} cannot be compared with {words(y)}{hint}")
@@ -193,7 +201,7 @@ def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
     first = real[0].kind
     for p in real:
         if isinstance(p.kind, Real):
-            refuse(f"{what} needs numbers with bounds; {bound(p)}")
+            refuse(f"{what} needs numbers with bounds", bound(p))
         if type(p.kind) is not type(first):
             refuse(f"{what} cannot mix {words(real[0])} and {words(p)}")
     if isinstance(first, Number):

@@ -97,7 +97,7 @@ def _united(values: Sequence[Typed]) -> tuple[Value, ...] | None:
 
 def _nullif(x: Typed, y: Typed) -> Typed:
     if isinstance(x.kind, Real):
-        refuse(f"NULLIF needs a number with bounds; {bound(x)}")
+        refuse("NULLIF needs a number with bounds", bound(x))
     same = compare("eq", x, y)
     return Typed(x.kind, True, lowered=Call("case", (same.lowered, Literal(None), x.lowered)))
 

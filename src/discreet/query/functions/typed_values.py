@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
+from discreet.messages import Message, message
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.names import quoted
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
-CLAMP = "declare its bounds with dp.bounds(low, high), or write CLAMP(x, low, high)"
+DECLARE_ITS_BOUNDS = message("declare_its_bounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +110,25 @@ def words(x: TypedColumn) -> str:
 # --- refusing -------------------------------------------------------------------------------------------------------
 
 
-def refuse(text: str) -> NoReturn:
+def refuse(text: str, fix: Message | None = None) -> NoReturn:
     """A question that cannot be asked."""
-    raise BadQuestion(text)
+    raise BadQuestion(text, fix)
 
 
-def bound(*parts: Typed) -> str:
-    """The hint CLAMP, with the name of the first column among the parts that has no bounds; only stored ones have any
-    to declare.
+def bound(*parts: Typed) -> Message:
+    """What to do where bounds are missing, with the name of the first column among the parts that has none; only
+    stored ones have any to declare.
     """
     for x in parts:
         if isinstance(x.lowered, Column) and (isinstance(x.kind, Real) or is_wide(x)):
             name = quoted(x.lowered.name)
             if x.origin is None:
-                return f"write CLAMP({name}, low, high)"
-            return CLAMP.replace("its bounds", f"bounds of {quoted(x.origin[1])}").replace("(x,", f"({name},")
+                return message("clamp", expression=name)
+            return message("declare_bounds", column=quoted(x.origin[1]), expression=name)
         match x.lowered:
             case Call("read_coarse", (Call("text_to_decimal", (Call("trim", (Column(read),)),)), *_)) if is_wide(x):
-                return CLAMP.replace("its bounds", f"bounds of {quoted(read)}").replace("(x,", f"({quoted(read)},")
-    return CLAMP
+                return message("declare_bounds", column=quoted(read), expression=quoted(read))
+    return DECLARE_ITS_BOUNDS
 
 
 def number(x: Typed, what: str) -> Number:
@@ -135,7 +136,7 @@ def number(x: Typed, what: str) -> Number:
     if is_null_literal(x):
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if isinstance(x.kind, Real):
-        refuse(f"{what} needs a number with bounds; {bound(x)}")
+        refuse(f"{what} needs a number with bounds", bound(x))
     if not isinstance(x.kind, Number):
         refuse(f"{what} needs a number, and this is {words(x)}")
     return x.kind

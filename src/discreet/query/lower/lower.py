@@ -12,6 +12,7 @@ from datetime import datetime
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
+from discreet.messages import Message
 from discreet.query.functions.cast_functions import as_integer
 from discreet.query.functions.dates import Span, has_bounds, since
 from discreet.query.functions.logic_functions import present
@@ -95,7 +96,7 @@ class LoweredQuestion:
     caps: Caps
     unit_kind: Kind
     tables: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """What whoever reads the answer should know: where stored values and declared bounds disagree."""
     beside: tuple[LoweredQuestion, ...] = ()
     """Further questions whose released rows the outcome uses."""
@@ -163,7 +164,7 @@ def _released_sort(measure: LoweredMeasure) -> Sort:
     return Sort.TIME if average or isinstance(measure.span.first, datetime) else Sort.DATE
 
 
-def _notes(question: Question, source: Lowered) -> list[str]:
+def _notes(question: Question, source: Lowered) -> list[Message]:
     """What there is to say about conditions in keys, arguments and FILTER."""
     asked: list[Expression] = [key.expression for key in question.keys]
     for measure in question.measures:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from discreet.errors import BadQuestion
+from discreet.messages import message
 from discreet.query.engine import Engine
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredQuestion, lower_relation
 from discreet.query.lower.prune import names, prune
@@ -147,7 +148,10 @@ def _different(
         raise BadQuestion("a private table cannot be looked up")
     kind = lowered.fields[column].kind
     if isinstance(kind, Real):
-        raise BadQuestion(f"{quoted(column)} of a public table is a float without bounds: declare dp.bounds for it")
+        raise BadQuestion(
+            f"{quoted(column)} of a public table is a float without bounds",
+            message("declare_public_bounds", column=quoted(column)),
+        )
     return _values(lowered.relation, column, engine, schemas), kind
 
 

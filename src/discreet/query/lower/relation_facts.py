@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from discreet.errors import Unsupported
+from discreet.messages import Message
 from discreet.query.functions.typed_values import TypedColumn, refuse
 from discreet.query.lower.bounding import rows
 from discreet.query.plan.expressions import Column, Expression
@@ -34,7 +35,7 @@ class Lowered:
     tables: tuple[str, ...]
     listings: Mapping[Expression, tuple[Value, ...]] = field(default_factory=dict)
     """Keys of lowered expressions that a condition right below lists."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """What whoever reads the answer should know about conditions: see ``declared_bounds.notes``."""
 
 
