@@ -72,5 +72,7 @@ def report() -> None:
         shown.add_row(text.split(" FROM")[0].removeprefix("SELECT "), *(f"{100 * middle[n][i]:.2g} %" for n in runs))
     means = [statistics.fmean(middle[name]) for name in runs]
     shown.add_row("mean", *(f"{100 * one:.2g} %" for one in means), end_section=True)
-    shown.add_row("ratio", f"{means[0] / means[1]:.2f}", f"predicted {plan.saving:.2f}, {plan.order.quote.plan.noise}")
+    shown.add_row(
+        "ratio", f"{means[0] / means[1]:.2f}", f"predicted {plan.saving:.2f}, {plan.program.answer.quote.plan.noise}"
+    )
     Console(width=160).print(shown)

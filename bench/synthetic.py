@@ -178,7 +178,7 @@ def trips_ours() -> dict[str, float]:
     session, domain = trips_domain()
     cliques = [c for c in SETS_2_3 if domain.size(c) <= 1 << 22]
     started = time.process_time()
-    found = EngineSource(session.engine, session.schemas, "trips", domain).marginals(cliques)
+    found = EngineSource(session._backend.engine, session.schemas, "trips", domain).marginals(cliques)
     assert len({int(table.sum()) for table in found}) == 1
     return {"cpu": time.process_time() - started, "peak": peak_megabytes()}
 

@@ -38,6 +38,7 @@ LAYERS = """
     engines.sources engines.data_paths engines.csv_lines
     query.profile
     query.answer
+    query.passes
     query.run+query.key_selection+query.choose
     query.estimate
     query.front

@@ -17,6 +17,7 @@ from discreet.engines.duckdb.engine import duckdb
 from discreet.progress import Progress
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.work import AnyWork, Exact
+from discreet.session.session import session_of
 
 TABLE = pa.table({"user": [1, 2, 3]})
 
@@ -104,18 +105,19 @@ class Patient:
 def test_a_release_shows_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen("reading the data")
     monkeypatch.setattr(
-        "discreet.session.session.Progress", lambda wanted: Progress(wanted, after=0, console=console(screen))
+        "discreet.session.program.Progress", lambda wanted: Progress(wanted, after=0, console=console(screen))
     )
     session = dp.Session(t=dp.table(TABLE, unit="user"), budget=dp.Pure(2), engine=Patient(screen), progress=True)
     assert session.sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1)
     before = screen.getvalue()
-    assert session.serving(session._budget_store).sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1)
+    serving = session_of(session._backend.serving(session._backend.budget_store))
+    assert serving.sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1)
     assert screen.getvalue() == before  # a curator never shows it, even where it was started in a terminal
 
 
 def test_a_declared_session_keeps_its_choice() -> None:
     session = dp.Session(t=dp.table(TABLE, unit="user"), budget=dp.Pure(1), progress=False)
-    assert session.with_columns()._progress is False
+    assert session.with_columns()._backend.progress is False
 
 
 @pytest.mark.slow

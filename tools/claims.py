@@ -397,8 +397,9 @@ CARRIED = {
         "curator.service.questions.SizesQuestion", "curator.service.questions.ProfileQuestion",
         "curator.service.synthetic_jobs.SyntheticQuestion",
         "session.price.Price", "session.plan.Draft", "session.plan_summary.PlanSummary",
-        "session.plan_summary.TargetSummary", "session.synthetic.PaidSource", "session.synthetic.TriedSource",
-        "session.synthetic.Counting",
+        "session.plan_summary.TargetSummary", "session.counts_program.PaidSource",
+        "session.counts_program.CountsStep", "session.program.QueryStep", "session.program.Program",
+        "session.program.Step", "session.program.PartReceipt",
     ),
     "a check or an audit of somebody else's claim": (
         "checking.exact.other_models.OneReport", "checking.exact.other_models.WholeStream",

@@ -4,7 +4,6 @@
     ├── BadParameter        a parameter cannot be used; says which and what it must be
     ├── BadData             data of the wrong shape or type; says what it must be, never what it is
     ├── BadQuestion         a question that cannot be asked; says what and what to do instead
-    │   ├── NoProfile       caps or bounds are to be chosen, and nothing was bought to choose from
     │   └── Unsupported     SQL or a verb that is refused by name
     ├── EngineUnreachable   the engine's server does not answer; nothing was spent
     ├── ServiceBusy         a curator works for others; the message says on what; nothing was spent
@@ -160,12 +159,6 @@ class BadQuestion(DiscreetError, ValueError):
     FIELDS: ClassVar[tuple[str, ...]] = ("column",)
     column: str | None = None
     """The column that was not found, if that is why."""
-
-
-class NoProfile(BadQuestion):
-    """Synthetic rows, streams of counts and trees choose open contribution bounds and value bounds from a profile of
-    the table, and there is none, or it does not say enough.
-    """
 
 
 class Unsupported(BadQuestion):

@@ -249,18 +249,6 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
         _CLI: "give --epsilon, or --max-rows and --bounds column=low:high",
         _HTTP: "give epsilon, or ask the owner to declare max_rows and bounds",
     },
-    "bound_or_profile": {
-        _PY: "set max_rows of the table, or release a profile: session.profile(table, epsilon=...)",
-        _CLI: "give --max-rows, or release a profile with discreet profile",
-        _HTTP: "release one with POST /api/datasets/{{dataset}}/profile, or ask the owner to declare max_rows",
-        _PAGE: "release a profile with “Profile of …” beside the query, or ask the owner to declare max_rows",
-    },
-    "profile_again": {
-        _PY: "release a profile: session.profile(table, epsilon=...); use a larger epsilon if one showed nothing",
-        _CLI: "release a profile with discreet profile; use a larger epsilon if one showed nothing",
-        _HTTP: "POST /api/datasets/{{dataset}}/profile releases one; use a larger epsilon if one showed nothing",
-        _PAGE: "release a profile with “Profile of …” beside the query; use a larger epsilon if one showed nothing",
-    },
     "release_keys": {
         _PY: 'release them with session.suggest_keys("{column}", epsilon=...), then use session.with_columns',
         _CLI: "list them with --keys {column}=a,b",

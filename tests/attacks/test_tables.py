@@ -57,7 +57,7 @@ def exact(text: str, **options: Any) -> list[dict[tuple[Any, ...], int]]:
     found = []
     for part, noised, selection in zip(asked.parts, asked.plan.sets, asked.plan.selections, strict=True):
         for job in jobs(part, noised, selection, SALT):
-            (result,) = s.engine.run((job.work,), s.schemas)
+            (result,) = s._backend.engine.run((job.work,), s.schemas)
             for numbers in result.numbers:
                 found.append({key: int(n) for key, n in zip(result.keys, numbers.tolist(), strict=True)})  # noqa: PERF401
     return found

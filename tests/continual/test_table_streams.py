@@ -40,8 +40,8 @@ def measured(rows: list[Any], plan: TablePlan, caps: dict[str, Any], *, forgetfu
     processes = [stream.plan.start(len(stream.noised) * len(plan.groups)) for stream in plan.streams]
     found: list[list[Any]] = [[] for _ in processes]
     for i in range(plan.horizon):
-        todo = plan.todo(s.ask(asked.on(day(i))).prepared)
-        exact = s.engine.run([job.work for job in todo], s.schemas)
+        todo = plan.todo(s._backend.prepare(asked.on(day(i))))
+        exact = s._backend.engine.run([job.work for job in todo], s.schemas)
         if forgetful:
             attendance = Attendance(plan.days)
         values = plan.values(list(zip(todo, exact, strict=True)), attendance)
@@ -67,7 +67,7 @@ def plan_of(
     budget: Pure | ZCDP, caps: dict[str, Any], days: int | None, relation: Neighbours, horizon: int = HORIZON
 ) -> TablePlan:
     s = session(OTHERS, caps=caps)
-    prepared = s.ask(by_day(s.sql(SQL).plan, "day", s.schemas).on(day(0))).prepared
+    prepared = s._backend.prepare(by_day(s.sql(SQL).plan, "day", s.schemas).on(day(0)))
     return plan_table(prepared, budget, relation, horizon=horizon, days=days)
 
 
@@ -138,8 +138,8 @@ def test_sums_unit_by_unit_add_up_to_the_sums_of_the_engine(caps: dict[str, Any]
     for i in range(HORIZON):
         lines = []
         for plan, seen in ((every, None), (capped, attendance)):
-            todo = plan.todo(s.ask(asked.on(day(i))).prepared)
-            exact = s.engine.run([job.work for job in todo], s.schemas)
+            todo = plan.todo(s._backend.prepare(asked.on(day(i))))
+            exact = s._backend.engine.run([job.work for job in todo], s.schemas)
             lines.append(plan.values(list(zip(todo, exact, strict=True)), seen))
         for one, other in zip(*lines, strict=True):
             assert one.tolist() == other.tolist()
@@ -159,7 +159,7 @@ def test_arrays_of_units_say_what_tuples_say(caps: dict[str, Any], named: bool) 
     asked = by_day(s.sql(SQL).plan, "day", s.schemas)
     tuples, arrays = Attendance(plan.days), Attendance(plan.days)
     for i in range(HORIZON):
-        todo = plan.todo(s.ask(asked.on(day(i))).prepared)
+        todo = plan.todo(s._backend.prepare(asked.on(day(i))))
         works: list[Any] = [job.work for job in todo]
         assert plan.in_arrays(todo)
         one = plan.values(list(zip(todo, engine.run(works, s.schemas), strict=True)), tuples)
@@ -184,7 +184,7 @@ def test_the_shares_of_the_statistics_add_up_to_the_budget() -> None:
     for budget in (Pure(1), ZCDP("1/2")):
         s = session(caps={"max_rows": 3})
         sql = "SELECT COUNT(*) AS n, SUM(cost) AS s, COUNT(cost) AS c, SUM(cost * cost) AS q FROM visits"
-        prepared = s.ask(by_day(s.sql(sql).plan, "day", s.schemas).on(day(0))).prepared
+        prepared = s._backend.prepare(by_day(s.sql(sql).plan, "day", s.schemas).on(day(0)))
         plan = plan_table(prepared, budget, Neighbours.ADD_REMOVE, horizon=30, days=5)
         assert len(plan.streams) > 1
         spent = [stream.plan.noise.price for stream in plan.streams]

@@ -27,20 +27,6 @@ def test_a_quote_is_free_and_right(lite: Place) -> None:
         assert ledger.quote("visits", "bob", events.Pure("0.6")).fits
 
 
-def test_prices_fit_in_turn_if_all_of_them_together_do(lite: Place) -> None:
-    with prepared(lite, Pure(1), cap=Pure("0.5")) as ledger:
-
-        def fit(analyst: str, *prices: str) -> bool:
-            return ledger.fit_in_turn("visits", analyst, [events.Pure(price) for price in prices])
-
-        assert fit("ann", "0.25", "0.25")
-        assert fit("ann")
-        assert not fit("ann", "0.25", "0.26"), "the second no longer fits under the cap of the analyst"
-        assert not fit("ann", "0.51")
-        assert fit("bob", "0.25", "0.26"), "who has no cap has the budget"
-        assert not fit("bob", "0.5", "0.4", "0.2")
-
-
 @pytest.mark.slow
 def test_what_a_household_has_lost(lite: Place) -> None:
     with lite.open(create=True) as ledger:

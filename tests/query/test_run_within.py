@@ -8,7 +8,7 @@ import pytest
 import discreet as dp
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.run import Quote, _within, closed_quote
+from discreet.query.run import Quote, closed_quote, within
 from discreet.session.price import Price
 
 SIZES = (Fraction(1, 2), Fraction(1), Fraction(1) + Fraction(1, 1 << 40), Fraction(2))
@@ -27,7 +27,7 @@ def quoted(allowance: Pure | Approx | ZCDP) -> Quote:
 
 def fits(planned: Quote, allowance: Pure | Approx | ZCDP) -> bool:
     try:
-        return _within(planned, allowance) is planned
+        return within(planned, allowance) is planned
     except AssertionError:
         return False
 

@@ -215,7 +215,7 @@ def test_what_could_not_be_kept_is_not_shown_and_the_board_stops() -> None:
             raise StaleState("no")
 
     s = session()
-    found = s.continual(SQL, by="day", horizon=5, epsilon=1, record=Full(s._budget_store))
+    found = s.continual(SQL, by="day", horizon=5, epsilon=1, record=Full(s._backend.budget_store))
     for _ in range(2):
         with pytest.raises(StaleState):
             found.advance(day(0))

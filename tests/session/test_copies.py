@@ -74,7 +74,7 @@ def test_copies_keep_what_declared_columns_need(tmp_path: Path) -> None:
         columns = {"city": dp.keys(list(cities)), "cost": dp.bounds(0, 10)}
         visits = dp.table(str(path), unit="who", columns=columns, max_rows=2)
         copied = dp.Session(visits=visits, budget=dp.Pure(10**6)).prepare(folder=folder)
-        origin = copied._engine._open(copied.schemas["visits"].table.source).origin  # type: ignore[attr-defined]
+        origin = copied._backend.engine._open(copied.schemas["visits"].table.source).origin  # type: ignore[attr-defined]
         for text, used in ((SQL, True), (SQL.replace("GROUP", "WHERE city = 'a' GROUP"), False)):
             (work,) = works_of(copied.sql(text).quote(epsilon=1), "0" * 32)
             assert ("kept_n" in emit(work, DUCKDB, {"visits": origin}).sql) == used

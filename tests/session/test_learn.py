@@ -26,7 +26,9 @@ from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.plan.schema import bounds, keys, table
 from discreet.session import Session
-from discreet.session.learn import EngineHistograms, tree_job
+from discreet.session.learn import EngineHistograms
+from discreet.synthetic.columns import categories
+from discreet.synthetic.domain import Domain
 from discreet.synthetic.tables.engine_source import EngineSource
 
 RNG = np.random.default_rng(0)
@@ -115,7 +117,8 @@ class _Paid:
 def test_a_person_moves_the_histograms_of_a_level_by_no_more_than_is_priced(relation: Neighbours) -> None:
     """A person with more rows than count, in every leaf, comes, goes, or is changed."""
     columns = {"a": Categorical(["x", "y"]), "b": Categorical(["p", "q"])}
-    _, domain = tree_job(columns, "label", ["no", "yes"], 1, None)
+    classes = categories(["no", "yes"], nullable=False)
+    domain = Domain({name: categories(list(one.values)) for name, one in columns.items()} | {"label": classes})  # type: ignore[arg-type]
     paths = [np.array([True, False, True]), np.array([False, True, False])]
     leaves = [Node(((0, chosen),), []) for chosen in paths]
     others = [(1, "x", "p", "no"), (2, "y", "q", "yes")]
@@ -126,7 +129,7 @@ def test_a_person_moves_the_histograms_of_a_level_by_no_more_than_is_priced(rela
         listed = dict(zip(("id", "a", "b", "label"), map(list, zip(*rows, strict=True)), strict=True))
         declared = {"a": keys(["x", "y"]), "b": keys(["p", "q"]), "label": keys(["no", "yes"])}
         session = Session(t=table(pa.table(listed), unit="id", columns=declared, max_rows=3), budget=ZCDP(1))
-        source: Any = _Paid(EngineSource(session.engine, session.schemas, "t", domain, neighbours=relation))
+        source: Any = _Paid(EngineSource(session._backend.engine, session.schemas, "t", domain, neighbours=relation))
         return counted(EngineHistograms(source), leaves, [3, 3])
 
     pairs = [(others, others + heavy), (others, others + new)]

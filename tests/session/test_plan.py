@@ -52,12 +52,12 @@ MANY = [f"SELECT COUNT(*) AS n FROM visits WHERE cost < {i}" for i in range(1, 2
 def test_many_questions_are_priced_by_a_certified_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     budget = dp.Approx(1, "0.01")
     found = session(budget).plan(MANY, epsilon=1)
-    quote = found.order.quote
+    quote = found.program.answer.quote
     assert compose([quote.plan.event]).epsilon(delta=budget.delta).upper <= 1
     assert quote.price == budget
     monkeypatch.setattr(planning, "TRIES", (50.0,))  # a bound that is not kept is not used
     plain = session(budget).plan(MANY, epsilon=1)
-    assert compose([plain.order.quote.plan.event]).epsilon(delta=budget.delta).upper <= 1
+    assert compose([plain.program.answer.quote.plan.event]).epsilon(delta=budget.delta).upper <= 1
     assert sum(found.errors) < sum(plain.errors)
 
 

@@ -11,6 +11,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BadParameter
 from discreet.session.price import Price
+from discreet.session.query import program_of
 
 SQL = "SELECT COUNT(*) AS n FROM t"
 
@@ -62,7 +63,7 @@ def test_texts_are_exact_and_canonical() -> None:
 @pytest.mark.parametrize("budget", [dp.Approx(10, "1e-6"), dp.Pure(10), dp.ZCDP(10, "1e-6")])
 def test_the_least_price_for_an_error_keeps_it_and_half_of_it_does_not(budget: Any) -> None:
     query = session(budget).sql(SQL)
-    asked = query.order(Price(error=20)).quote
+    asked = program_of(query, Price(error=20)).answer.quote
     found = asked.allowance
     name = "rho" if isinstance(found, dp.ZCDP) else "epsilon"
     paid = getattr(found, name)

@@ -59,7 +59,7 @@ def test_a_hundred_questions_are_as_good_as_by_rho() -> None:
     by_rho = session(dp.Rule.ZCDP).sql(COUNT).preview(rho=largest_zcdp(dp.Approx(1, "5e-7")).rho / 100).error("n")
     assert error < by_sum / 2
     assert error < by_rho * 1.05
-    assert made._budget_store.fits(dp.events.Repeat(asked.quote(rho=RHO / 100).plan.price, 100))
+    assert made._backend.budget_store.fits(dp.events.Repeat(asked.quote(rho=RHO / 100).plan.price, 100))
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_an_error_is_bought_from_whichever_account_has_it() -> None:
 @pytest.mark.parametrize("price", [Price("0.1"), Price(rho="0.0002"), Price("0.1", delta="1e-7")])
 def test_every_price_of_gaussian_noise_holds_both(price: Price) -> None:
     made = session(caps={"max_groups": 40, "max_rows_per_group": 1})
-    plan = made.quote([made.sql(GROUPS).prepared], price).plan
+    plan = made._backend.quote([made.sql(GROUPS).prepared], price).plan
     assert isinstance(plan.price, Stated)
     assert plan.price.event == plan.event
     summed, rho = price_basic(plan.price), price_zcdp(plan.price)

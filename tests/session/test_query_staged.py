@@ -1,6 +1,7 @@
 """A value that is released first: its price, its place in the answer, and what happens if there is none."""
 
 from fractions import Fraction
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -8,7 +9,10 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BadParameter, BadQuestion, OverBudget
+from discreet.query.run import within
 from discreet.session.price import Price, shares
+from discreet.session.program import run
+from discreet.session.query import program_of
 
 ROWS = {"id": list(range(100)), "c": ["a"] * 50 + ["b"] * 30 + ["d"] * 20, "e": [n % 10 for n in range(100)]}
 PUBLIC = {"k": ["a", "a", "b"], "w": [1, 2, 6]}
@@ -87,7 +91,7 @@ def test_a_refusal_after_the_first_release_keeps_its_value() -> None:
 def test_what_does_not_go_with_two_releases_is_refused_for_nothing() -> None:
     asking = session()
     query = asking.sql(TEXT)
-    for refused in (lambda: query.order(Price(1)), lambda: query.limit(1), lambda: asking.workload([query]).release(1)):
+    for refused in (lambda: query.quote(1), lambda: query.limit(1), lambda: asking.workload([query]).release(1)):
         with pytest.raises(BadQuestion, match=r"released first|say it in the text"):
             refused()
     with pytest.raises(BadParameter, match="must be left out"):
@@ -107,20 +111,56 @@ TWO = f"{TEXT} AND e < (SELECT MAX(e) FROM t)"
 
 
 @pytest.mark.parametrize("delta", [None, "6e-7"])
-def test_all_payments_are_checked_together_before_the_first_value_is_released(delta: str | None) -> None:
-    """One payment of this price fits what is left of ρ; its parts, each with noise of its own, do not."""
+@pytest.mark.parametrize("price", ["1/3", "9/10"])
+def test_a_query_with_values_is_one_charge_that_fits_or_is_not_made(price: str, delta: str | None) -> None:
     asking = dp.Session(t=session().schemas["t"].table, budget=dp.Approx(1, "1e-6"))
     asking.sql("SELECT COUNT(*) AS n FROM t").release(rho="1/60")
-    before = asking.remaining_by_account
-    with pytest.raises(OverBudget):
-        asking.sql(TWO).release(epsilon="1/3", delta=delta)
-    assert asking.remaining_by_account == before
+    before, charges = asking.remaining_by_account, asking._backend.budget_store._charges  # type: ignore[attr-defined]
+    query = asking.sql(TWO)
+    if query.preview(epsilon=price, delta=delta).affordable:
+        receipt = query.release(epsilon=price, delta=delta).receipt
+        assert receipt is not None
+        assert receipt.number == charges + 1
+        assert asking.remaining_by_account != before
+    else:
+        with pytest.raises(OverBudget):
+            query.release(epsilon=price, delta=delta)
+        assert asking.remaining_by_account == before
+
+
+@pytest.mark.parametrize("rule", [None, dp.Rule.BASIC, dp.Rule.ZCDP])
+@pytest.mark.parametrize("budget", [dp.Approx(1, "1e-6"), dp.Pure(1), dp.ZCDP(1), dp.ZCDP(1, "1e-6")])
+def test_what_is_charged_covers_all_steps_whichever_values_are_released(budget: Any, rule: Any) -> None:
+    """The last step is charged its whole share: the query with any value in it fits, and no step costs more."""
+    if rule is not None and not isinstance(budget, dp.Approx):
+        return
+    asking = dp.Session(t=session().schemas["t"].table, budget=budget, rule=rule)
+    price = Price(rho="1/10") if isinstance(budget, dp.ZCDP) else Price("1/2")
+    query = asking.sql(TEXT)
+    program = program_of(query, price)
+    planned = program.answer
+    answers = [run(program_of(asking.sql(f"SELECT {value} * COUNT(*) AS avg_e FROM t"), price.times(Fraction(1, 100))),
+                   asking._backend) for value in (0, 1, -10**6)]  # fmt: skip
+    for answer in answers:
+        filled = planned.fill([answer])
+        assert filled.price == planned.price
+        within(filled.quote, planned.quote.allowance)
+    answer = query.release(price)
+    assert answer.receipt is not None
+    assert answer.receipt.what == program.price == answer.event
+    assert answer.cost == str(answer.receipt.price)
 
 
 def test_nothing_is_answered_for_a_made_up_value_where_the_whole_price_does_not_fit() -> None:
-    """A profile and the rest together cost less ρ than the whole: the question was answered with the stand-in."""
     table = dp.table(ROWS, unit="id", max_rows="auto", columns={"e": dp.bounds(0, 9)})
     asking = dp.Session(t=table, budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP)
     with pytest.raises(OverBudget):
-        asking.sql(TEXT).release(epsilon="1.1")
+        asking.sql(TEXT).release(epsilon=3)
     assert asking.remaining == dp.Session(t=table, budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP).remaining
+
+
+def test_the_text_is_that_of_the_query_and_can_be_asked_again() -> None:
+    asking = session()
+    query = asking.sql(f"  {TEXT} ")
+    assert query.text == TEXT
+    assert asking.sql(query.text).explain() == query.explain()

@@ -23,6 +23,7 @@ from discreet.errors import (
     OverBudget,
     Unsupported,
 )
+from discreet.session import Query
 from tests.helpers.visits import VISITS, session
 
 EPOCH = date(1970, 1, 1)
@@ -433,3 +434,15 @@ def test_one_column_that_cannot_be_read_is_left_out_by_name() -> None:
 def test_an_engine_is_no_table_and_no_name(engine: Any) -> None:
     with pytest.raises(BadParameter, match=r"it must be made by dp.engines.duckdb\(\)"):
         dp.Session(visits=dp.table({"patient": [1]}, unit="patient"), budget=dp.Pure(1), engine=engine)
+
+
+def test_the_face_of_a_session_is_small() -> None:
+    """What users call; what services and checks need is behind it (``backend.py``)."""
+    names = {name for name in dir(dp.Session) if not name.startswith("_")}
+    assert len(names) <= 24, sorted(names)
+    assert names >= {"sql", "workload", "plan", "continual", "learn", "synthesize", "tabulate", "remaining", "tables"}
+    assert {name for name in dir(Query) if not name.startswith("_")} == {
+        "agg", "again", "backend", "explain", "having", "join", "limit", "order_by", "plan", "prepared", "preview",
+        "quote", "release", "sort", "statements", "text", "union_all", "values",
+    }  # fmt: skip
+    assert dp.Session.__mro__ == (dp.Session, object)

@@ -26,9 +26,9 @@ from discreet.errors import (
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
-from discreet.session.payment import Payment
+from discreet.session.counts_program import CountsJob, counts_program
 from discreet.session.price import Price
-from discreet.session.synthetic import PaidSource
+from discreet.session.program import run
 
 COLUMNS = {"clinic": dp.keys(["North", "South"]), "age": dp.bounds(0, 99), "town": dp.unknown_keys()}
 
@@ -456,19 +456,19 @@ def test_how_far_the_model_is_off_is_paid_for_and_has_a_bar(tmp_path: Path) -> N
 
 
 def test_the_first_look_pays_and_later_ones_do_not() -> None:
-    done: list[str] = []
-    s = session()
-    found = s._counting("rows", lambda *_: None, "people", Price.of(1), columns=["clinic"],
-                        domain=None)  # fmt: skip
-    counted = found.source
-    price, left = dp.Approx(1, "1e-9"), s.remaining
-    source = PaidSource(counted, Payment(s._budget_store), price, lambda: done.append("before"))
+    s, looks = session(), list[Any]()
+
+    def work(source: Any, _: Any) -> None:
+        assert (source.receipt, s.remaining) == (None, s.budget)
+        source.marginals([()])
+        paid = s.remaining
+        source.marginals([(0,)])
+        assert s.remaining == paid != s.budget
+        assert source.receipt.used
+        looks.append(source)
+
+    job = CountsJob("rows", "rows", "", work)
+    program = counts_program(s._backend, job, "people", Price.of(1), columns=["clinic"])
+    run(program, s._backend)
+    (source,), counted = looks, program.answer.source
     assert (source.scale, source.moves(()), source.domain) == (counted.scale, counted.moves(()), counted.domain)
-    assert (source.receipt, s.remaining) == (None, left)
-    source.marginals([()])
-    paid = s.remaining
-    source.marginals([(0,)])
-    assert done == ["before"]
-    assert s.remaining == paid != left
-    assert source.receipt is not None
-    assert source.receipt.used

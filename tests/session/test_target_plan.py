@@ -39,7 +39,7 @@ def test_every_error_is_kept_for_one_price(budget: dp.Pure | dp.Approx | dp.ZCDP
 def test_many_questions_cost_what_is_certified_and_less_than_the_sum() -> None:
     many = [f"SELECT COUNT(*) AS n FROM visits WHERE cost < {i}" for i in range(1, 26)]
     found = session(dp.Approx(20, "0.01")).plan(many, error=[60] * 25)
-    quote = found.order.quote
+    quote = found.program.answer.quote
     assert isinstance(quote.allowance, dp.Approx)
     assert compose([quote.plan.event]).epsilon(delta=quote.allowance.delta).lower <= quote.allowance.epsilon
     assert found.saving < 0.9

@@ -42,7 +42,7 @@ COMMANDS = {
     ),
     "profile": (
         "profile:profile_command",
-        "A private profile of a file: rows per person, groups, keys and values, with error bars. Paid once.",
+        "A private profile of a file: rows per person, groups, keys and values, with error bars.",
     ),
     "init": (
         "init:init_command",

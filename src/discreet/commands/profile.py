@@ -1,6 +1,6 @@
-"""``discreet profile``: buy a private profile of a file, or show the one that a ledger has.
+"""``discreet profile``: a private profile of a file.
 
-Promise: paid like any question, before the file is read. Without ``--epsilon`` nothing is paid: a ledger must have it.
+Promise: paid like any question, before the file is read; a ledger keeps what was released.
 """
 
 from __future__ import annotations
@@ -53,21 +53,19 @@ def profile_command(
     rule: RuleName = "",
     as_json: AsJson = False,
 ) -> None:
-    """A private profile of a file: rows per person, groups, keys and values, with error bars. Paid once."""
+    """A private profile of a file: rows per person, groups, keys and values, with error bars."""
     options = TableOptions(file, unit, table_name, bound, key, unknown, AUTO)
-    if not epsilon and ledger is None:
-        raise BadParameter("epsilon", None, "must be given, unless a ledger has a profile already")
+    if not epsilon:
+        raise BadParameter("epsilon", None, "must be given: what the profile may cost")
     whole = promise(budget or ("" if ledger else epsilon), delta)
     session = open_session(options, whole, ledger, rule, delta)
     with Console(stderr=True).status("paying, reading, adding noise"):
-        found = session.profile(options.table_name, epsilon or None, columns=column or None)
+        found = session.profile(options.table_name, epsilon, columns=column or None)
     if as_json:
         typer.echo(json.dumps(as_dict(found) | {"remaining": str(session.remaining)}, ensure_ascii=False))
         return
     typer.echo(str(found))
     typer.echo(f"left: {session.remaining}")
-    if ledger is None:
-        typer.echo("nothing was remembered: --ledger FILE keeps the profile, to be shown again for nothing")
 
 
 def as_dict(profile: Profile) -> dict[str, object]:

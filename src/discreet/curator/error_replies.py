@@ -44,7 +44,6 @@ ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
     errors.BadParameter: ErrorReply(422),
     errors.BadData: ErrorReply(422),
     errors.BadQuestion: ErrorReply(422),
-    errors.NoProfile: ErrorReply(422),
     errors.Unsupported: ErrorReply(422),
     errors.EngineUnreachable: ErrorReply(503, hint="nothing was spent; ask again when the owner's server is up"),
     errors.ServiceBusy: ErrorReply(503, hint=_AGAIN),

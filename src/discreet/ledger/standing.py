@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -115,16 +114,6 @@ def quote(state: State, population: Population, analyst: str, price: Amounts) ->
     left = money.show_left(remaining(state, population, analyst))
     after = least([limits.rest(add(used, price)) for limits, used in held]) if fits else None
     return Quote(money.shown(price), fits, left, None if after is None else money.show_left(after))
-
-
-def fit_in_turn(state: State, population: Population, analyst: str, prices: Sequence[Amounts]) -> bool:
-    """Whether all of these prices could be paid now, one after the other."""
-    for limits, used in _held(state, population, analyst):
-        for price in prices:
-            if not limits.fits(used, price):
-                return False
-            used = add(used, price)  # noqa: PLW2901 - what is used by then
-    return True
 
 
 def household(state: State, population: Population, people: int) -> Household:

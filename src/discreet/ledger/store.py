@@ -31,7 +31,7 @@ from __future__ import annotations
 import platform
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
@@ -51,7 +51,7 @@ from discreet.errors import (
     StaleState,
 )
 from discreet.ledger import standing as standings
-from discreet.ledger.charges import Charge, charged, check_permission, left_after, population_of, priced
+from discreet.ledger.charges import Charge, charged, check_permission, left_after, priced
 from discreet.ledger.entries import BEFORE_ALL, Entry, canonical, digest, read_entry, write_entry, write_event
 from discreet.ledger.head_file import Head, HeadFile
 from discreet.ledger.journal import Clock, Draft, Journal, Point, nothing, utc
@@ -206,12 +206,6 @@ class Ledger:
         state = self._journal.refresh()
         population, price = priced(state, dataset, analyst, event)
         return standings.quote(state, population, analyst, price)
-
-    def fit_in_turn(self, dataset: str, analyst: str, payments: Sequence[Event | Measure]) -> bool:
-        """Whether all of these could be paid now, one after the other. Free."""
-        state = self._journal.refresh()
-        prices = [priced(state, dataset, analyst, one)[1] for one in payments]
-        return standings.fit_in_turn(state, population_of(state, dataset), analyst, prices)
 
     def _known(self, tx: Reading, token: str, asked: str) -> Charge | None:
         """What was charged under a key before, if it was for the same question."""

@@ -89,8 +89,18 @@ class Quote:
         return _place(part, self.parts)
 
 
-def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
-    """What these questions cost together, and how noisy their answers will be."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Questions with their allowance, and the steps that choose what is open in them, if anything is."""
+
+    questions: tuple[Prepared, ...]
+    allowance: Allowance
+    neighbours: Neighbours
+    steps: Choosing | None
+
+
+def choose_steps(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Choice:
+    """How what is open will be chosen, and how the allowance is split over that and the answer."""
     check_interrupted()
 
     def noise(
@@ -99,12 +109,22 @@ def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neigh
         made = closed_quote(some, allowed, neighbours)
         return made.plan.noise, made.noised
 
-    steps = choosing(questions, allowance, neighbours, noise)
+    return Choice(tuple(questions), allowance, neighbours, choosing(questions, allowance, neighbours, noise))
+
+
+def priced(choice: Choice) -> Quote:
+    """The noise of each statistic, and the price of all together."""
+    steps = choice.steps
     if steps is None:
-        return closed_quote(questions, allowance, neighbours)
-    made = closed_quote(stand_in(steps.questions, steps.parts), steps.answering, neighbours)
+        return closed_quote(choice.questions, choice.allowance, choice.neighbours)
+    made = closed_quote(stand_in(steps.questions, steps.parts), steps.answering, choice.neighbours)
     plan = replace(made.plan, event=steps.event, price=steps.event)
-    return replace(made, plan=plan, allowance=allowance, choosing=steps)
+    return replace(made, plan=plan, allowance=choice.allowance, choosing=steps)
+
+
+def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
+    """What these questions cost together, and how noisy their answers will be."""
+    return priced(choose_steps(questions, allowance, neighbours))
 
 
 def closed_quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
@@ -226,16 +246,16 @@ def _closed(  # noqa: PLR0917
     def draw(
         questions: Sequence[Prepared], allowance: Allowance
     ) -> Sequence[tuple[Released, Mapping[Statistic, Noised]]]:
-        planned = _within(closed_quote(questions, allowance, steps.neighbours), allowance)
+        planned = within(closed_quote(questions, allowance, steps.neighbours), allowance)
         drawn = _drawn(planned, engine, schemas, bits, begin)
         parts = [question.parts[0] for question in planned.questions]
         return [(drawn[planned.place(part)], planned.noised(part)) for part in parts]
 
     questions = choose(steps, compute, draw, bits, kept)
-    return _within(closed_quote(questions, steps.answering, steps.neighbours), steps.answering)
+    return within(closed_quote(questions, steps.answering, steps.neighbours), steps.answering)
 
 
-def _within(planned: Quote, allowance: Allowance) -> Quote:
+def within(planned: Quote, allowance: Allowance) -> Quote:
     """The same: a step that would cost more than was paid for it must never draw noise."""
     price = planned.price
     if isinstance(price, ZCDP):

@@ -42,9 +42,9 @@ from discreet.query.lower.bounding import limit_note
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.work import Exact, UnitSums, Work
 from discreet.query.run import Released, before_payment
+from discreet.session.backend import Backend
 from discreet.session.payment import BudgetStore
 from discreet.session.price import Price, Terms
-from discreet.session.query import QuerySession
 
 VERSION = 1
 MOST = 1 << 22
@@ -148,7 +148,7 @@ class Board:
 
     def __init__(
         self,
-        session: QuerySession,
+        backend: Backend,
         asked: ByDay,
         plan: TablePlan,
         price: Pure | ZCDP | Approx,
@@ -156,7 +156,7 @@ class Board:
         *,
         progress: bool | None = None,
     ) -> None:
-        self._session = session
+        self._backend = backend
         self._asked = asked
         self._plan = plan
         self._price = price
@@ -220,9 +220,9 @@ class Board:
         with self._lock:
             today = read_day(day)
             self._check(today)
-            todo = self._plan.todo(self._session.ask(self._asked.on(today)).prepared)
+            todo = self._plan.todo(self._backend.prepare(self._asked.on(today)))
             works = [job.work for job in todo]
-            engine, schemas = self._session.engine, self._session.schemas
+            engine, schemas = self._backend.engine, self._backend.schemas
             before_payment(engine, works, schemas)
             self._record.pay(self._price)
             with Progress(self._progress) as progress:
@@ -353,7 +353,7 @@ def check_fixed(question: Prepared) -> None:
 
 
 def plan_board(
-    session: QuerySession,
+    backend: Backend,
     question: Question,
     terms: Terms,
     *,
@@ -364,9 +364,9 @@ def plan_board(
     method: Method | str = Method.BEST,
 ) -> tuple[ByDay, TablePlan, Pure | ZCDP | Approx]:
     """All that is fixed before the first day. No data is touched, nothing is spent."""
-    asked = by_day(question, by, session.schemas)
+    asked = by_day(question, by, backend.schemas)
     budget, charged = terms.stream(price)
-    first, second = (session.ask(asked.on(day)).prepared for day in asked.any_two)
+    first, second = (backend.prepare(asked.on(day)) for day in asked.any_two)
     plan = plan_table(first, budget, terms.neighbours, horizon=horizon, days=days, method=method)
     plan.todo(second)  # refuses what changes with the day
     if plan.horizon * len(plan.daily) * len(plan.groups) > MOST:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import lcm
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,9 +30,11 @@ from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.query.plan.types import Boolean
+from discreet.session.backend import Backend
+from discreet.session.counts_program import CountsJob, PaidSource, counts_program
 from discreet.session.price import Price
-from discreet.session.query import Query
-from discreet.session.synthetic import CountsJob, PaidSource
+from discreet.session.program import run
+from discreet.session.query import read_query
 from discreet.session.workload import Workload
 from discreet.synthetic.columns import bins, categories
 from discreet.synthetic.domain import Domain
@@ -42,32 +44,26 @@ _CONFIDENCE = "0.95"
 _DEVIATIONS = 1.96  # an error bar at that confidence, in standard deviations of normal noise
 
 
-class Tables(Protocol):
-    """What is needed of a session."""
-
-    @property
-    def schemas(self) -> Mapping[str, Schema]:
-        """What is public about the tables."""
-        ...
-
-    def sql(self, text: str) -> Query:
-        """A question."""
-        ...
-
-    def workload(self, queries: Sequence[Query | str]) -> Workload:
-        """Several questions for one price."""
-        ...
-
-
 def learn(
-    session: Tables, model: type[Model], table: str, *, features: Sequence[str], target: str, price: Price
+    backend: Backend,
+    model: type[Model],
+    table: str,
+    *,
+    features: Sequence[str],
+    target: str,
+    price: Price,
+    depth: int | None,
 ) -> Model:
     """A fitted model; ``released_`` holds the answers it was made of, with their price and receipt."""
-    declared = declared_columns(session, table, features, target)
-    if model is LinearRegression:
-        fitted: Any = _regression(session, table, declared, price)
+    if model is not HistogramTree and depth is not None:
+        raise BadParameter("depth", depth, "must be left out: it is that of a HistogramTree")
+    declared = declared_columns(backend, table, features, target)
+    if model is HistogramTree:
+        fitted: Any = _tree(backend, table, declared, price, 2 if depth is None else depth)
+    elif model is LinearRegression:
+        fitted = _regression(backend, table, declared, price)
     elif model is CategoricalNB:
-        fitted = _naive_bayes(session, table, declared, price)
+        fitted = _naive_bayes(backend, table, declared, price)
     else:
         raise BadParameter(
             "model", model, "must be dp.learning.LinearRegression, CategoricalNB or HistogramTree, the class itself"
@@ -75,11 +71,11 @@ def learn(
     return fitted  # type: ignore[no-any-return]
 
 
-def declared_columns(session: Tables, table: str, features: Sequence[str], target: str) -> dict[str, Declared]:
+def declared_columns(backend: Backend, table: str, features: Sequence[str], target: str) -> dict[str, Declared]:
     """What is declared of the features, then of the target; refused before anything is paid."""
-    schema = session.schemas.get(table)
+    schema = backend.schemas.get(table)
     if schema is None:
-        raise BadParameter("table", table, f"must be one of {', '.join(session.schemas)}")
+        raise BadParameter("table", table, f"must be one of {', '.join(backend.schemas)}")
     names: list[str] = [] if isinstance(features, str) else list(features)
     if not names or len({*names, target}) != len(names) + 1:
         raise BadParameter("features", features, "must be a list of different columns, none of them the target")
@@ -108,7 +104,7 @@ def _classes(target: str, declared: Declared) -> list[Any]:
 # --- regression -------------------------------------------------------------------------------------------------------
 
 
-def _regression(session: Tables, table: str, declared: Mapping[str, Declared], price: Price) -> LinearRegression:
+def _regression(backend: Backend, table: str, declared: Mapping[str, Declared], price: Price) -> LinearRegression:
     bounds = [_bounds(name, d) for name, d in declared.items()]
     scaled = [_scaled(name, *ends) for name, ends in zip(declared, bounds, strict=True)]
     pairs = list(combinations_with_replacement(range(len(scaled)), 2))
@@ -116,8 +112,8 @@ def _regression(session: Tables, table: str, declared: Mapping[str, Declared], p
     asked += [f"SUM({x}) AS s{i}" for i, x in enumerate(scaled)]
     asked += [f"SUM({scaled[i]} * {scaled[j]}) AS p{i}_{j}" for i, j in pairs]
     known = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in declared)
-    query = session.sql(f"SELECT {', '.join(asked)} FROM {_quoted(table)} WHERE {known}")  # noqa: S608
-    (answer,) = answers = session.workload([query]).release(price)
+    query = read_query(backend, f"SELECT {', '.join(asked)} FROM {_quoted(table)} WHERE {known}")  # noqa: S608
+    (answer,) = answers = Workload(backend, (query,)).release(price)
     row: Mapping[str, Any] = answer.rows[0]
     moments = np.empty((len(scaled) + 1, len(scaled) + 1))
     moments[0, 0] = float(row["n"])
@@ -149,13 +145,13 @@ def _scaled(name: str, low: Fraction, high: Fraction) -> str:
 # --- naive Bayes ------------------------------------------------------------------------------------------------------
 
 
-def _naive_bayes(session: Tables, table: str, declared: Mapping[str, Declared], price: Price) -> CategoricalNB:
+def _naive_bayes(backend: Backend, table: str, declared: Mapping[str, Declared], price: Price) -> CategoricalNB:
     *features, target = declared
     order = _classes(target, declared[target])
     columns = [_column(name, declared[name]) for name in features]
-    queries: list[Query | str] = [_counts(table, target, ())]
+    queries = [_counts(table, target, ())]
     queries += [_counts(table, target, (_code(n, c),)) for n, c in zip(features, columns, strict=True)]
-    answers = session.workload(queries).release(price)
+    answers = Workload(backend, tuple(read_query(backend, one) for one in queries)).release(price)
     whole, *tables = answers
     places = {label: i for i, label in enumerate(order)}
     counts = [_filled(whole, places, None, 1)]
@@ -207,13 +203,6 @@ def _filled(answer: TableAnswer, places: Mapping[Any, int], column: Column | Non
 # --- histogram trees --------------------------------------------------------------------------------------------------
 
 
-def tree_columns(declared: Mapping[str, Declared]) -> tuple[dict[str, Column], str, list[Any]]:
-    """The features of a histogram tree, its target, and its classes in order."""
-    *features, target = declared
-    columns = {name: _tree_column(name, declared[name]) for name in features}
-    return columns, target, _classes(target, declared[target])
-
-
 @dataclass(frozen=True, slots=True)
 class EngineHistograms:
     """The marginals of a source whose last column is the class."""
@@ -236,26 +225,29 @@ class EngineHistograms:
         return list(self.source.marginals([(*one, last) for one in sets]))
 
 
-def tree_job(
-    columns: Mapping[str, Column], target: str, classes: Sequence[Any], depth: int, progress: bool | None
-) -> tuple[CountsJob[HistogramTree], Domain]:
-    """What is to be done, and the domain that is counted: the features, then the class."""
+def _tree(backend: Backend, table: str, declared: Mapping[str, Declared], price: Price, depth: int) -> HistogramTree:
+    """A histogram tree: the features are counted with the class, at one price for all levels."""
+    *features, target = declared
+    columns = {name: _tree_column(name, declared[name]) for name in features}
+    classes = _classes(target, declared[target])
     read_depth(depth)
     domain = Domain(
         {name: _counted(column) for name, column in columns.items()} | {target: categories(classes, nullable=False)}
     )
 
-    def work(source: PaidSource, budget: Mapping[str, Any]) -> HistogramTree:
+    def work(source: Any, budget: Mapping[str, Any]) -> HistogramTree:
         paid = ZCDP(budget["rho"]) if "rho" in budget else Approx(budget["epsilon"], budget["delta"])
         tree = HistogramTree(budget=paid, columns=list(columns.values()), classes=list(classes), depth=depth)
-        with Progress(progress) as shown:
+        with Progress(backend.progress) as shown:
             tree.fit_histograms(EngineHistograms(source), shown.step)
         tree.receipt_ = source.receipt
         return tree
 
-    return CountsJob(
-        "learn", "trees", f"; histogram tree of {target}", work, lambda tree: to_json(tree).encode()
-    ), domain
+    job = CountsJob("learn", "trees", f"; histogram tree of {target}", work, lambda tree: to_json(tree).encode())
+    made: HistogramTree = run(
+        counts_program(backend, job, table, price, columns=domain.columns, domain=domain), backend
+    )
+    return made
 
 
 def _tree_column(name: str, declared: Declared) -> Column:

@@ -14,7 +14,7 @@ only its owner can read.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,10 +83,6 @@ class LedgerBudget:
     def affords(self, what: Event | Measure) -> bool:
         """Whether this could be paid now, as a new question."""
         return self.quote(what).fits
-
-    def fits_in_turn(self, payments: Sequence[Event | Measure]) -> bool:
-        """Whether all of these could be paid now, one after the other, as new questions."""
-        return self._ledger.fit_in_turn(self._dataset, self._analyst, payments)
 
     def quote(self, what: Event | Measure) -> Quote:
         """What this would do to the budget. The last one is remembered: a preview asks twice."""

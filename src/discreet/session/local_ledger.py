@@ -7,7 +7,6 @@ people, another unit or other neighbours, or has another budget in mind, is refu
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import warnings
@@ -20,18 +19,14 @@ from typing import Any
 from discreet.engines import data_paths
 from discreet.engines.sources import DatabaseTable, Files, Format, open_source
 from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
-from discreet.exact import Number
 from discreet.ledger.entries import canonical, digest
 from discreet.ledger.owner_acts import check_name
-from discreet.ledger.records import ChargeRecord
 from discreet.ledger.state import Population
 from discreet.ledger.storage.connections import is_address
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.answer import serialize
-from discreet.query.answer.answer import TableAnswer
 from discreet.query.plan.schema import Table
 from discreet.session.ledger_budget import LedgerBoard, LedgerBudget
 
@@ -93,35 +88,11 @@ class LocalLedger:
             folder=self._folder,
         )  # fmt: skip
 
-    def store(self, budget_store: LedgerBudget, answers: Sequence[TableAnswer], confidence: Number) -> None:
-        """Store the answers to a question before they are shown."""
-        found = [serialize.answer(one, confidence) for one in answers]
-        self.store_bytes(budget_store, serialize.dump(found[0] if len(found) == 1 else {"answers": found}))
-
     def store_bytes(self, budget_store: LedgerBudget, answer: bytes) -> None:
-        """Store an answer that is JSON already, before it is shown."""
+        """Store an answer, as JSON, before it is shown."""
         if budget_store.charge is None:  # nothing is answered before it is paid
             raise LedgerUnavailable("there is no charge for this answer, so it may not be shown")
         self._ledger.store_answer(budget_store.charge, answer)
-
-    def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
-        """The answers to this question that were stored last, if there are any."""
-        found = [answers for text, answers in self.stored_after(question.strip()) if text == question.strip()]
-        return found[-1] if found else None
-
-    def stored_after(self, beginning: str) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
-        """All questions that begin so, with their stored answers, the oldest first."""
-        found: list[tuple[str, Sequence[Mapping[str, Any]]]] = []
-        after = 0
-        while lines := self._ledger.entries(after=after, kind=ChargeRecord.KIND, population=self.population.name):
-            after = lines[-1].entry.sequence
-            texts = ((line.entry.sequence, ChargeRecord.read(line.entry).query) for line in lines)
-            for sequence, text in texts:
-                answer = self._ledger.charge(sequence).answer if text.startswith(beginning) else None
-                if answer is not None:
-                    read = json.loads(answer)
-                    found.append((text, read.get("answers", [read])))
-        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,18 @@
-"""How a session pays: where its budget is kept, and the one payment for a question.
+"""How a session pays: where its budget is kept, and the one payment for a program.
 
-Promise: one question is paid once, before it is answered.
+Promise: one program is paid once, before its first step reads data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from discreet.exact import Number
-from discreet.privacy.budgets.filters import Rule, as_event
-from discreet.privacy.promises.events import Composed, Event
+from discreet.privacy.budgets.filters import Filter, Open, Rule
+from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
-from discreet.query.answer.answer import TableAnswer
 
 
 class BudgetStore(Protocol):
@@ -44,23 +41,6 @@ class Affords(Protocol):
 
 
 @runtime_checkable
-class FitsInTurn(Protocol):
-    """A store that looks at several payments at once."""
-
-    def fits_in_turn(self, payments: Sequence[Event | Measure]) -> bool:
-        """Whether all of these could be paid now, one after the other."""
-
-
-def fit_in_turn(store: BudgetStore, payments: Sequence[Event | Measure]) -> bool:
-    """Whether all of these payments would fit, one after the other: so that a later one is not refused when the first
-    are paid. Of a store that does not say, as one payment.
-    """
-    if isinstance(store, FitsInTurn):
-        return store.fits_in_turn(payments)
-    return store.fits(Composed([as_event(one) for one in payments]))
-
-
-@runtime_checkable
 class HasAccounts(Protocol):
     """A store that may keep several sums side by side."""
 
@@ -70,7 +50,7 @@ class HasAccounts(Protocol):
 
 
 class SessionLedger(Protocol):
-    """A ledger that is open for a session: it has the terms, pays each question and keeps its answers."""
+    """A ledger that is open for a session: it has the terms, pays each program and keeps its answers."""
 
     @property
     def budget(self) -> Measure:
@@ -85,27 +65,18 @@ class SessionLedger(Protocol):
         """What it protects."""
 
     def budget_store(self, question: str) -> BudgetStore:
-        """What pays for a question, once."""
+        """What pays for a program, once."""
 
     def board(self, name: str | None, query: str, parameters: dict[str, Any]) -> Any:
         """What keeps a dashboard."""
 
-    def store(self, budget_store: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
-        """Store the answers to a question that was paid from it."""
-
-    def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
-        """The answers to this question that were stored last, if there are any."""
-
-    def stored_after(self, beginning: str) -> Sequence[tuple[str, Sequence[Mapping[str, Any]]]]:
-        """All questions that begin so, with their stored answers, the oldest first."""
-
     def store_bytes(self, budget_store: Any, answer: bytes) -> None:
-        """Store an answer that is no table of numbers, as JSON."""
+        """Store an answer, as JSON, before it is shown."""
 
 
 @dataclass(slots=True)
 class Payment:
-    """What pays for one question, once, however often it is then tried."""
+    """What pays for one program, once, however often it is then tried."""
 
     budget_store: BudgetStore
     receipt: Receipt | None = None
@@ -115,3 +86,34 @@ class Payment:
         if self.receipt is None:
             self.receipt = self.budget_store.spend(price)
         return self.receipt
+
+    def failed(self, *, may_go_on: bool) -> bool:
+        """The program failed; whether it may go on under this payment when it is asked for again."""
+        return may_go_on
+
+
+@dataclass(slots=True)
+class HeldOpen(Payment):
+    """The payment for something that goes on answering, where no theorem lets other queries come in between."""
+
+    held: Open | None = None
+
+    def __call__(self, price: Event | Measure) -> Receipt:
+        """Pay and hold the budget; once it is paid, hold it again."""
+        if self.held is not None:
+            self.held.go_on()
+        else:
+            assert isinstance(self.budget_store, Filter)  # noqa: S101 - others cannot be held
+            self.held = self.budget_store.open(price)
+            self.receipt = self.held.receipt
+        return self.held.receipt
+
+    def failed(self, *, may_go_on: bool) -> bool:
+        """Let other queries come first while nothing was drawn; hold on while something was and it may go on."""
+        if self.held is None:
+            return may_go_on
+        if not may_go_on:
+            self.held.close()
+        elif not self.held.receipt.used:
+            self.held.wait()
+        return may_go_on

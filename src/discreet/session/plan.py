@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
 
 from discreet.errors import BadQuestion, NoPrice, NotATheorem
 from discreet.privacy.accountants.compose import compose
@@ -27,9 +26,11 @@ from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.run import Quote
+from discreet.session.backend import Backend
 from discreet.session.plan_summary import Planned, PlannedQuestion, PlanSummary
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession
+from discreet.session.program import Program, QueryStep, run
+from discreet.session.query import Query, check_keys, check_whole, ledger_text
 
 ROUNDS = 6
 MOST_WORSE = 1.5
@@ -43,63 +44,54 @@ TRIES = (1.6, 1.25, 1.1, 1.04)
 """How much more than the price the epsilons may add up to, if a certified bound says that the whole keeps the price."""
 
 
-class Planner(QuerySession, Protocol):
-    """What a plan needs of its session."""
-
-    def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
-        """Noise for a price so many times as large; None where nothing but adding up is allowed."""
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Plan(Planned):
     """Questions with the error that each will have, for one price."""
 
-    session: QuerySession
+    backend: Backend
     queries: tuple[Query, ...]
-    order: Order
+    program: Program
     summary: PlanSummary
 
     @property
     def previews(self) -> Several[Preview]:
         """Error bars of each question, and the shares of the price that go into it; the cost is of all together."""
-        return Several(self.session.preview(self.order))
+        return Several(self.program.previews(self.backend))
 
     def release(self) -> tuple[TableAnswer, ...]:
         """Pay once, then answer all."""
-        for query in self.queries:
-            query.check_keys()
-        answers: tuple[TableAnswer, ...] = self.session.release(self.order)
+        check_keys(self.queries)
+        answers: tuple[TableAnswer, ...] = run(self.program, self.backend)
         return answers
 
 
-def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
+def make_plan(backend: Backend, queries: Sequence[Query], price: Price) -> Plan:
     """Share a price over questions."""
     check_plain(queries)
-    draft = Draft(session, tuple(queries), price)
+    draft = Draft(backend, tuple(queries), price)
     each = price.times(Fraction(1, len(queries)))
     alone = tuple(
-        Draft(session, (query,), each, (rows,)).errors([1.0])[0]
+        Draft(backend, (query,), each, (rows,)).errors([1.0])[0]
         for query, rows in zip(queries, draft.rows, strict=True)
     )
     weights = draft.best_weights(alone)
-    quote = _certified(session, draft.weighed(weights), price)
+    quote = _certified(backend, draft.weighed(weights), price)
     errors = draft.errors_of(quote)
-    texts = tuple(query.ledger_text() for query in queries)
-    outcomes = tuple(query.plan.outcome for query in queries)
-    order = Order(quote, outcomes, lambda: "; ".join(texts), price.confidence, agree=True)
+    texts = tuple(ledger_text([query]) for query in queries)
+    step = QueryStep(quote, tuple(query.plan.outcome for query in queries), agree=True)
+    program = Program((step,), lambda: "; ".join(texts), price.confidence)
     tables = [query.prepared.asked.tables for query in queries]
     questions = tuple(map(PlannedQuestion, texts, tables, errors, draft.rows, alone))
     saving = sum(errors) / sum(alone)
-    return Plan(
-        session, tuple(queries), order, PlanSummary(str(quote.price), quote.plan.noise.value, questions, saving)
-    )
+    summary = PlanSummary(str(quote.price), quote.plan.noise.value, questions, saving)
+    return Plan(backend, tuple(queries), program, summary)
 
 
 @dataclass(frozen=True)
 class Draft:
     """Questions for one price: how far off each is, by how much each matters."""
 
-    session: Planner
+    backend: Backend
     queries: tuple[Query, ...]
     price: Price
     known_rows: tuple[int, ...] | None = None
@@ -118,7 +110,7 @@ class Draft:
 
     def errors(self, weights: Sequence[float]) -> tuple[float, ...]:
         """How far off each question is with these weights."""
-        return self.errors_of(self.session.quote(self.weighed(weights), self.price))
+        return self.errors_of(self.backend.quote(self.weighed(weights), self.price))
 
     def errors_of(self, quote: Quote) -> tuple[float, ...]:
         """The noise of each question beside its groups, for the contribution bounds and value bounds that it has."""
@@ -165,8 +157,7 @@ def _beside(one: Noised, rows: int) -> float:
 
 def check_plain(queries: Sequence[Query]) -> None:
     """Refuses what is not one release each."""
-    for query in queries:
-        query.check_whole()
+    check_whole(queries)
     if any(query.prepared.beside for query in queries):
         raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")
 
@@ -191,9 +182,9 @@ def _hopeless(event: Event, wanted: Approx) -> bool:
     return bool(gdp_delta(GDP(mu_squared=short_up(mu_squared)), wanted.epsilon).lower > 1.05 * wanted.delta)
 
 
-def _certified(session: Planner, questions: Sequence[Prepared], price: Price) -> Quote:
+def _certified(backend: Backend, questions: Sequence[Prepared], price: Price) -> Quote:
     """The least noise whose composition is certified to keep the price; that of adding up, if no bound is better."""
-    plain = session.quote(questions, price)
+    plain = backend.quote(questions, price)
     wanted = plain.allowance
     if plain.choosing is not None:
         return plain
@@ -201,7 +192,7 @@ def _certified(session: Planner, questions: Sequence[Prepared], price: Price) ->
         return plain  # that keys are selected is proven for sums of (ε, δ) only
     for times in TRIES:
         try:
-            found = session.quote_beyond(questions, price, times)
+            found = backend.quote_beyond(questions, price, times)
             if found is None:
                 return plain
             if _hopeless(found.plan.event, wanted):

@@ -16,17 +16,19 @@ from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, number, positive
 from discreet.messages import message
+from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.conversions import largest_zcdp, zcdp_to_approx
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.either import slack_of
-from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.budgets.filters import Rule, as_event
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
-from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.record import short_up
 from discreet.query.answer.preview import preview
 from discreet.query.choose.open_parts import open_parts
+from discreet.query.choose.shares import as_event as share_event
 from discreet.query.estimate.noise_plan import Allowance, check_allowance
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.run import Quote, quote
@@ -111,6 +113,11 @@ def checked_targets(targets: Any, questions: int) -> tuple[Target, ...]:
     return tuple(targets)
 
 
+def composed(prices: Sequence[Event | Measure]) -> Event | Measure:
+    """One payment for all of these; of one, it is that price itself."""
+    return prices[0] if len(prices) == 1 else events.Composed([as_event(one) for one in prices])
+
+
 def shares(price: Price, many: int) -> tuple[Price, Price]:
     """What each value costs, and what is left for the answer."""
     if price.error is not None:
@@ -126,7 +133,7 @@ class Account(Enum):
     RHO = "rhos add up"
 
 
-Fits = Callable[[Event | Approx], bool]
+Fits = Callable[[Event | Measure], bool]
 """Whether a price could be paid now."""
 
 
@@ -148,13 +155,45 @@ class Terms:
         more, it is read as what a ρ stands for, with Gaussian noise: many of those fit.
         """
         confidence_level(price.confidence)  # an answer that was paid may not fail for its error bars
+        return self._admitted(price, fits, lambda account: (self._quote(questions, price, account, rows),))[0]
+
+    def quotes(self, steps: Sequence[tuple[Sequence[Prepared], Price]], fits: Fits = lambda _: True) -> list[Quote]:
+        """The same for the steps of a program, each for its price.
+
+        The last is charged all that its price allows: its queries are known only when earlier steps were released.
+        """
+        for _, price in steps:
+            confidence_level(price.confidence)
+        *first, (last, left) = steps
+
+        def made(account: Account) -> Sequence[Quote]:
+            before = [self._quote(questions, price, account) for questions, price in first]
+            return *before, self._reserved(self._quote(last, left, account), left)
+
+        return list(self._admitted(left, fits, made))
+
+    def _admitted(self, price: Price, fits: Fits, made: Callable[[Account], Sequence[Quote]]) -> Sequence[Quote]:
+        """The quotes in the account that admits them together; the first one, if none does."""
         if self.rule is not Rule.EITHER or price.rho is not None:
-            return self._quote(questions, price, Account.RHO if price.rho is not None else Account.SUM, rows)
-        first = self._quote(questions, price, Account.SUM, rows)
-        if fits(first.plan.price):
+            return made(Account.RHO if price.rho is not None else Account.SUM)
+        first = made(Account.SUM)
+        if fits(composed([one.plan.price for one in first])):
             return first
-        second = self._quote(questions, price, Account.RHO, rows)
-        return second if fits(second.plan.price) else first
+        second = made(Account.RHO)
+        return second if fits(composed([one.plan.price for one in second])) else first
+
+    def _reserved(self, found: Quote, price: Price) -> Quote:
+        """The quote of queries like these, charged all that is allowed; without δ, if these need none."""
+        match found.allowance:
+            case ZCDP(rho=rho) if not price_zcdp(found.plan.event).delta:
+                allowed: Allowance = ZCDP(rho, 0)
+            case Approx(epsilon=epsilon) if not price_basic(found.plan.price).delta:
+                allowed = Pure(epsilon)
+            case allowed:
+                pass
+        event = share_event(allowed)
+        reserved = replace(found, allowance=allowed, plan=replace(found.plan, event=event, price=event))
+        return self._stated(reserved, price) if self.rule is Rule.EITHER and isinstance(allowed, ZCDP) else reserved
 
     def _quote(self, questions: Sequence[Prepared], price: Price, account: Account, rows: int | None = None) -> Quote:
         if price.error is None:

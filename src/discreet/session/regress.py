@@ -31,8 +31,8 @@ from discreet.query.estimate.statistics import Statistic
 from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.query.plan.types import Boolean, Value
 from discreet.query.run import Quote
-from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession
+from discreet.session.backend import Backend
+from discreet.session.query import Query, read_query
 
 MOST_TERMS = 60
 _STEP = 1e9  # far above any rounding of a released sum: how a sum follows from its noises is found by finite steps
@@ -92,7 +92,7 @@ class Regression:
         self, epsilon: Number | None = None, *, rows: int, delta: Number | None = None, rho: Number | None = None
     ) -> RegressionPreview:
         """How wide intervals will be for so many people. Free: it reads no data."""
-        quote = self.query.order(Price.of(epsilon, delta, rho)).quote
+        quote = self.query.quote(epsilon, delta=delta, rho=rho)
         noise = _noise_of(quote)
         width = len(self.columns) + 1
         spread = np.full((width, width), 0.0)
@@ -115,10 +115,8 @@ class Regression:
         self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Coefficients:
         """Pay once; the table."""
-        self.query.check_keys()
-        order: Order = self.query.order(Price.of(epsilon, delta, rho))
-        noise = _noise_of(order.quote)  # before payment: what is paid for can be computed
-        (answer,) = self.query.session.release(order)
+        noise = _noise_of(self.query.quote(epsilon, delta=delta, rho=rho))  # what is paid for can be computed
+        answer = self.query.release(epsilon, delta=delta, rho=rho)
         released = answer.released[0]
         part: Part = released.part
         exact: Estimates = {s: Estimate(e.middle, e.error) for s, e in released.estimates.items()}
@@ -140,11 +138,11 @@ class Regression:
         return Units(middle[:-1], half[:-1], float(middle[-1]), float(half[-1]))
 
 
-def regression(session: QuerySession, formula: str, table: str) -> Regression:
+def regression(backend: Backend, formula: str, table: str) -> Regression:
     """The regression that a formula names, over a table each of whose units counts once."""
-    schema = session.schemas.get(table)
+    schema = backend.schemas.get(table)
     if schema is None:
-        raise BadParameter("table", table, f"must be one of {', '.join(session.schemas)}")
+        raise BadParameter("table", table, f"must be one of {', '.join(backend.schemas)}")
     read = parse(formula)
     declared = {name: _declared(name, table, schema) for name in read.columns}
     columns = _design(read, declared, schema)
@@ -157,7 +155,7 @@ def regression(session: QuerySession, formula: str, table: str) -> Regression:
     known = [f"{_quoted(name)} IS NOT NULL" for name in read.columns]
     known += [f"{_quoted(n)} IN ({', '.join(_literal(k) for k in _listed(d))})" for n, d in declared.items() if d.keys]
     text = f"SELECT {', '.join(sums)} FROM {_quoted(table)} WHERE {' AND '.join(known)}"  # noqa: S608
-    return Regression(session.sql(text), formula, columns)  # type: ignore[attr-defined]
+    return Regression(read_query(backend, text), formula, columns)
 
 
 def _declared(name: str, table: str, schema: Schema) -> Declared:

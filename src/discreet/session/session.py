@@ -1,64 +1,53 @@
 """A session: tables, an engine, and one budget for everything that is asked of them.
 
-Promise: whatever is asked, in whatever order, all answers together keep the budget; previews are free; a question that
+Promise: whatever is asked, in whatever order, all answers together keep the budget; previews are free; a query that
 cannot be asked is refused before data is touched and before anything is spent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from functools import partial
 from os import PathLike
-from typing import Any, NoReturn, overload
+from typing import Any, overload
 
-from discreet.answer import CONFIDENCE
+from discreet.answer import CONFIDENCE, Answer
 from discreet.engines.duckdb.engine import duckdb
-from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
-from discreet.exact import Number, number
+from discreet.errors import BadParameter, BadQuestion
+from discreet.exact import Number
 from discreet.learning.inference.coefficients import Coefficients
-from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
-from discreet.privacy.promises.measures import Approx, Measure
+from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.privacy.promises.receipt import Receipt
-from discreet.progress import Progress
-from discreet.query.answer.answer import TableAnswer
-from discreet.query.answer.explain import story
-from discreet.query.answer.preview import Preview, preview
-from discreet.query.choose.choosing import Kept
+from discreet.query.answer.suggest import Suggestion
 from discreet.query.engine import Engine
-from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
-from discreet.query.front.sql.constants import staged_question
-from discreet.query.lower.listed_groups import with_presence
-from discreet.query.lower.lower import lower_question
-from discreet.query.lower.public_keys import with_public_keys
-from discreet.query.plan.nodes import Outcome, Question
 from discreet.query.plan.schema import Declared, Schema, Table, read_cap
-from discreet.query.profile.agreeing_tables import made_to_agree
 from discreet.query.profile.profile import Profile
-from discreet.query.run import Answers, Quote, quote, release
+from discreet.session import profiles, synthetic
 from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
+from discreet.session.backend import Backend
 from discreet.session.board import Board, BoardRecord, MemoryBoard, check_fixed, parameters, plan_board
 from discreet.session.copies import prepared_copies
 from discreet.session.counts import with_cap
-from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
-from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger, fit_in_turn
+from discreet.session.learn import Model, learn
+from discreet.session.payment import BudgetStore, HasAccounts, SessionLedger
 from discreet.session.plan import Plan
 from discreet.session.price import Price, Target, Terms
-from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
+from discreet.session.query import Query, check_whole, frame_of, ledger_text, query_of, read_query
 from discreet.session.regress import Regression, regression
-from discreet.session.synthetic import ManyQuestions
 from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload, read_all
+from discreet.synthetic.direct import Answers
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.hierarchical.plan import Publication
+from discreet.synthetic.hierarchical.released import PublishedTables
+from discreet.synthetic.pmw import QUESTIONS, Stream
+from discreet.synthetic.result import Synthetic
+from discreet.synthetic.workload import Asked
 
-__all__ = ["Query", "Session", "Workload"]
 
-
-class Session(ManyQuestions):
+class Session:
     """Tables, an engine and a budget.
 
     ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. An (ε, δ) budget is
@@ -101,72 +90,55 @@ class Session(ManyQuestions):
         check_engine(engine)
         if ledger is not None and budget_store is not None:
             raise BadParameter("budget_store", "given", "must be left out: the ledger keeps the budget")
-        self._engine = duckdb() if engine is None else engine
-        self._schemas = read_schemas(given, self._engine)
-        self._ledger: SessionLedger | None = None
+        engine = duckdb() if engine is None else engine
+        schemas = read_schemas(given, engine)
+        kept: SessionLedger | None = None
         if ledger is not None:
             from discreet.session.local_ledger import open_local_ledger  # it needs an extra
 
-            self._ledger = kept = open_local_ledger(
-                ledger, given, self._engine.name, budget=budget, neighbours=neighbours, rule=rule
-            )
+            kept = open_local_ledger(ledger, given, engine.name, budget=budget, neighbours=neighbours, rule=rule)
             budget, neighbours, rule, budget_store = kept.budget, kept.neighbours, kept.rule, kept.budget_store("")
         rule = rule or default_rule(budget)  # type: ignore[arg-type]
-        self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
-        self._budget_store: BudgetStore = (
-            Filter(self._terms.budget, rule, neighbours=self._terms.neighbours)
-            if budget_store is None
-            else budget_store
-        )
-        self._profiles: dict[str, Profile] = {}
-        self._progress = progress
+        terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
+        store = Filter(terms.budget, rule, neighbours=terms.neighbours) if budget_store is None else budget_store
+        self._backend = Backend(schemas, engine, terms, store, kept, progress)
 
     # --- what there is ----------------------------------------------------------------------------------------------
 
     @property
     def tables(self) -> tuple[str, ...]:
         """The names of the tables."""
-        return tuple(self._schemas)
+        return tuple(self._backend.schemas)
 
     @property
     def budget(self) -> Measure:
         """What all answers together keep."""
-        return self._terms.budget
+        return self._backend.terms.budget
 
     @property
     def remaining(self) -> Measure:
         """What is left of it."""
-        return self._budget_store.remaining
+        return self._backend.budget_store.remaining
 
     @property
     def remaining_by_account(self) -> tuple[Measure, ...]:
         """What is left of each sum that is counted: under Rule.EITHER of (ε, δ) and of ρ, else of one."""
-        store = self._budget_store
+        store = self._backend.budget_store
         return store.remaining_by_account if isinstance(store, HasAccounts) else (store.remaining,)
 
     @property
     def schemas(self) -> Mapping[str, Schema]:
         """What is public about the tables."""
-        return dict(self._schemas)
-
-    @property
-    def engine(self) -> Engine:
-        """Where the tables are."""
-        return self._engine
+        return dict(self._backend.schemas)
 
     def __repr__(self) -> str:
-        return f"Session(tables={', '.join(self.tables)}; engine={self._engine.name}; remaining={self.remaining})"
+        engine = self._backend.engine.name
+        return f"Session(tables={', '.join(self.tables)}; engine={engine}; remaining={self.remaining})"
 
     def __copy__(self) -> Session:
         same = object.__new__(type(self))  # with the same budget, which is there once
-        same.__dict__.update(self.__dict__)
+        same._backend = self._backend
         return same
-
-    def __reduce__(self) -> NoReturn:
-        raise NotATheorem(
-            "a session can be neither deep-copied nor pickled: each copy could spend the budget; threads may share it, "
-            "and ledger= keeps one budget for several processes"
-        )
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -176,22 +148,15 @@ class Session(ManyQuestions):
         ``dialect`` says whose quotes, weeks and argument orders it is written in: "duckdb" (as without one),
         "postgres", "redshift", "snowflake", "bigquery", "tsql", "mysql" or "spark".
         """
-        found = staged_question(text, self._schemas, dialect)
-        return self.ask(found) if isinstance(found, Question) else with_constants(found, self, self._engine)
+        return read_query(self._backend, text, dialect)
 
     def __getitem__(self, name: str) -> Frame[Query]:
         """A table, to be asked with verbs."""
-        return Frame.about(name, self._schemas, self.ask)
-
-    def ask(self, asked: Question) -> Query:
-        """A question as a plan; SQL and verbs both end here."""
-        asked = with_presence(asked, self._schemas)
-        prepared = prepare(with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas))
-        return Query(self, asked, prepared)
+        return frame_of(self._backend, name)
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
-        return Workload(self, read_all(queries, self.sql))
+        return Workload(self._backend, read_all(queries, self.sql))
 
     def plan(
         self,
@@ -209,8 +174,8 @@ class Session(ManyQuestions):
         priced at once, by a certified bound where that is better than adding up. Instead of a price, ``error`` may name
         an error for each question: the least price that keeps all of them is found.
         """
-        found = self.workload(queries)
-        return plan_for(self, found.queries, Price.of(epsilon, delta, rho, error, confidence))
+        found = read_all(queries, self.sql)
+        return plan_for(self._backend, found, Price.of(epsilon, delta, rho, error, confidence))
 
     def continual(
         self,
@@ -236,42 +201,25 @@ class Session(ManyQuestions):
         ledger the dashboard of this ``name`` (or of this question and price) goes on where it was left; ``record`` is
         for services that keep it themselves.
         """
-        query = self.sql(text) if isinstance(text, str) else text
-        query.check_whole()
+        query, backend = self.sql(text) if isinstance(text, str) else text, self._backend
+        check_whole([query])
         if query.plan.outcome.asked_at is not None:
             raise BadQuestion("a dashboard asks the same on all its days: write the date itself, DATE '2025-01-31'")
         if query.prepared.beside:
             raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
-        price, terms, ledger = Price.of(epsilon, delta, rho), self._terms, self._ledger
-        if record is None and ledger is not None:
+        price, terms = Price.of(epsilon, delta, rho), backend.terms
+        if record is None and backend.ledger is not None:
             told = parameters(by, horizon, days, price, terms.neighbours, method=method, max_rows=max_rows)
-            record = ledger.board(name, query.ledger_text(), told)
-        fixed = self._fixed(query.prepared.asked.tables, max_rows)
-        query = fixed.ask(query.plan)
+            record = backend.ledger.board(name, ledger_text([query]), told)
+        fixed = _with_max_rows(backend, query.prepared.asked.tables, max_rows)
+        query = query_of(fixed, query.plan)
         check_fixed(query.prepared)
         asked, plan, charged = plan_board(
             fixed, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
         )
-        return Board(fixed, asked, plan, charged, record or MemoryBoard(self._budget_store), progress=self._progress)
+        return Board(fixed, asked, plan, charged, record or MemoryBoard(fixed.budget_store), progress=fixed.progress)
 
-    def _fixed(self, tables: Sequence[str], max_rows: int | None) -> Session:
-        """The same with this cap on the private ones of some tables."""
-        schemas: Mapping[str, Schema] = self._schemas
-        for name in tables if max_rows is not None else ():
-            if not schemas[name].table.public:
-                schemas = with_cap(schemas, name, read_cap(max_rows, "max_rows"))
-        fixed = copy(self)
-        fixed._schemas = dict(schemas)
-        return fixed
-
-    def serving(self, budget_store: BudgetStore) -> Session:
-        """The same tables and engine under another budget: how a curator answers many analysts."""
-        found = copy(self)
-        found._budget_store, found._ledger = budget_store, None
-        found._progress = False  # an analyst must not see how long reading takes
-        return found
-
-    # --- models, other columns, other copies --------------------------------------------------------------------------
+    # --- models, synthetic rows, profiles ---------------------------------------------------------------------------
 
     def learn(
         self,
@@ -292,13 +240,194 @@ class Session(ManyQuestions):
         ``released_`` holds the answers that a model was made of; ``nodes_`` the noisy counts of a tree.
         """
         price = Price.of(epsilon, delta, rho)
-        if model is not HistogramTree:
-            if depth is not None:
-                raise BadParameter("depth", depth, "must be left out: it is that of a HistogramTree")
-            return learn(self, model, table, features=features, target=target, price=price)
-        columns, label, classes = tree_columns(declared_columns(self, table, features, target))
-        job, domain = tree_job(columns, label, classes, 2 if depth is None else depth, self._progress)
-        return self._from_counts(job, table, price, columns=domain.columns, domain=domain)
+        return learn(self._backend, model, table, features=features, target=target, price=price, depth=depth)
+
+    def synthesize(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+        workload: Asked | None = None,
+        rows: int | None = None,
+        **options: Any,
+    ) -> Synthetic:
+        """Synthetic rows of a private table, and the model behind them. One charge, however many marginals it takes.
+
+        ``columns``: all whose values are public, by ``dp.keys`` and ``dp.bounds``, unless said. ``domain`` declares
+        single columns otherwise. At most the table's ``max_rows`` rows of a unit count; those of a unit with more are
+        weighted down. ``workload``, ``rows`` and all further options are those of ``dp.synthetic.synthesize``. Ctrl-C,
+        or ``cancel=...``, keeps what was paid for: the model so far comes back, and nothing is given back.
+        """
+        options |= {"workload": workload, "rows": rows}
+        price = Price.of(epsilon, delta, rho)
+        return synthetic.synthetic_rows(self._backend, table, price, columns, domain, options)
+
+    @overload
+    def tabulate(
+        self,
+        table: str,
+        workload: Publication,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+    ) -> PublishedTables: ...
+
+    @overload
+    def tabulate(
+        self,
+        table: str,
+        workload: Asked,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+        plan: str | None = None,
+    ) -> Answers: ...
+
+    def tabulate(
+        self,
+        table: str,
+        workload: Asked | Publication,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+        plan: str | None = None,
+    ) -> Answers | PublishedTables:
+        """Many counts of one table for one charge, with the least error that can be planned; all of them agree.
+
+        ``workload``: a list of sets of columns, ``"all 2-way"``, or any workload of ``dp.synthetic``. Marginals are
+        measured by their interactions, each once: with Gaussian noise nothing has a smaller sum of squared errors.
+        With a ``dp.synthetic.publication`` the counts are whole numbers that add up over a declared hierarchy.
+        """
+        price = Price.of(epsilon, delta, rho)
+        if isinstance(workload, Publication):
+            return synthetic.published_tables(self._backend, table, workload, price, domain)
+        return synthetic.tables_of_counts(self._backend, table, workload, price, columns, domain, plan)
+
+    def compare(
+        self,
+        made: Synthetic,
+        table: str,
+        columns: Sequence[Sequence[str]],
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Answer:
+        """How far synthetic rows' model is from the data in some marginals, as shares; paid like any question.
+
+        ``columns``: the marginals, such as ``[("clinic", "smoker")]``. The answer is the L1 distance of each from the
+        model, with one error bar for all; what it costs comes on top of what the model has cost.
+        """
+        return synthetic.comparison(self._backend, made, table, columns, Price.of(epsilon, delta, rho))
+
+    def pmw(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        budget: Measure | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+        threshold: Number | None = None,
+        hard: int | None = None,
+        questions: int = QUESTIONS,
+    ) -> Stream:
+        """A stream of counts of one table under one charge: ``stream.ask("SELECT COUNT(*) ... WHERE ...")``.
+
+        A public model answers as long as a test finds it close enough; otherwise the answer is measured, ``hard``
+        times at most (unless said, 50, fewer where rows are few). ``budget`` is ``dp.Pure``, ``dp.Approx`` or
+        ``dp.ZCDP``, in place of epsilon, delta and rho; options as in ``dp.synthetic.pmw``. Under an approximate zCDP
+        budget no other question may be asked until ``stream.close()``: no theorem lets them interleave.
+        """
+        options = {"threshold": threshold, "hard": hard, "questions": questions}
+        price = synthetic.price_or_budget(budget, epsilon, delta, rho)
+        return synthetic.stream_of_counts(self._backend, table, price, columns, domain, options)
+
+    def profile(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Profile:
+        """A private profile of a table: rows per unit, groups per unit, and how keys and values are spread.
+
+        Paid like any question, and to be looked at: no later answer uses it. ``columns``: only these; fewer histograms
+        are less noisy.
+
+        >>> from discreet.query.plan.schema import table
+        >>> from discreet.privacy.promises.measures import Pure
+        >>> session = Session(visits=table({"patient": [1, 2, 2]}, unit="patient"), budget=Pure(2))
+        >>> profile = session.profile("visits", epsilon=1)
+        >>> session.remaining
+        Pure(epsilon=1)
+        """
+        return profiles.release_profile(self._backend, table, columns, Price.of(epsilon, delta, rho))
+
+    def suggest_bounds(
+        self,
+        column: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Suggestion:
+        """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
+
+        ``NoEstimate`` if no value stands out from the noise of what was paid for.
+        """
+        return profiles.suggest_bounds(self._backend, column, Price.of(epsilon, delta, rho))
+
+    def suggest_max_rows(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        level: Number = "0.95",
+        most: int = 1000,
+        where: str | None = None,
+    ) -> int:
+        """How many rows all but a few units have, as a private estimate, paid like any question.
+
+        ``where``: among the rows that satisfy a condition, such as those of one day.
+        """
+        price = Price.of(epsilon, delta, rho)
+        return profiles.suggest_max_rows(self._backend, table, price, level=level, most=most, where=where)
+
+    def suggest_keys(
+        self,
+        column: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Declared:
+        """The keys of a column of ``dp.unknown_keys`` that enough units have, paid like any question: a ``dp.keys``.
+
+        With ``session.with_columns(people={"town": found})`` it becomes a column of listed keys, which the domain of
+        synthetic rows needs. ``NoEstimate`` if no key has enough units to be named.
+        """
+        return synthetic.suggest_keys(self._backend, column, Price.of(epsilon, delta, rho))
+
+    # --- other columns, other copies ----------------------------------------------------------------------------------
 
     @overload
     def regress(self, formula: str, table: str) -> Regression: ...
@@ -323,27 +452,19 @@ class Session(ManyQuestions):
         Least squares, debiased for the noise, with intervals that count sampling and noise. Each unit counts once. One
         charge. Without a price: a regression whose ``preview(epsilon, rows=...)`` is free and ``release(...)`` pays.
         """
-        asked = regression(self._fixed((table,) if table in self._schemas else (), 1), formula, table)
+        backend = self._backend
+        once = _with_max_rows(backend, (table,) if table in backend.schemas else (), 1)
+        asked = regression(once, formula, table)
         return asked if epsilon is None and rho is None else asked.release(epsilon, delta=delta, rho=rho)
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
-        tables = {name: schema.table for name, schema in self._schemas.items()}
+        tables = {name: schema.table for name, schema in self._backend.schemas.items()}
         for name, columns in declared.items():
             if name not in tables:
                 raise BadParameter("table", name, f"must be one of {', '.join(tables)}")
             tables[name] = replace(tables[name], columns={**tables[name].columns, **columns})
         return self._with_tables(tables)
-
-    def _with_tables(self, tables: Mapping[str, Table]) -> Session:
-        """The same budget and engine with other tables."""
-        terms = self._terms
-        found = Session(
-            tables, budget=terms.budget, engine=self._engine, neighbours=terms.neighbours, rule=terms.rule,
-            budget_store=self._budget_store, progress=self._progress,
-        )  # fmt: skip
-        found._ledger, found._profiles = self._ledger, self._profiles
-        return found
 
     def prepare(self, *tables: str, folder: str | PathLike[str] | None = None) -> Session:
         """The same budget on private copies of some tables, or of all that are not public, sorted by unit.
@@ -353,101 +474,36 @@ class Session(ManyQuestions):
         ``folder`` copies outlive the process and are made again when their files change; they hold the data, so keep
         them as safe. Without one they go with the session. For DuckDB, the embedded engine.
         """
-        found = prepared_copies(self._engine, self._schemas, tables, folder, self.sql)
+        schemas = self._backend.schemas
+        found = prepared_copies(self._backend.engine, schemas, tables, folder, self.sql)
         sources = {name: replace(schema.table, source=found.get(name, schema.table.source))
-                   for name, schema in self._schemas.items()}  # fmt: skip
+                   for name, schema in schemas.items()}  # fmt: skip
         return self._with_tables(sources)
 
-    # --- the interface for queries and services -----------------------------------------------------------------------
-
-    def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
-        """Noise and price of prepared questions together. No data is touched."""
-        store = self._budget_store
-        return self._terms.quote(questions, price, store.affords if isinstance(store, Affords) else store.fits)
-
-    def check_parts_fit(self, parts: Sequence[tuple[Query, Price]], whole: tuple[Query, Price]) -> None:
-        """Refuses before the first of several queries is paid, if not all can be; ``whole``: what they are parts of."""
-        store, paid = self._budget_store, list[Any]()
-        together = self.quote(whole[0].prepared.all, whole[1])
-        for query, price in parts:
-            quote = self._terms.quote(query.prepared.all, price, lambda one: fit_in_turn(store, (*paid, one)))
-            paid.append(quote.plan.price)
-        # noise that is planned later may take all of the δ that is named; one payment may take all of a budget's δ if
-        # it is the first of all, of two the second has half
-        left, named = store.remaining, sum(number(price.delta or 0) for _, price in parts)
-        new = isinstance(store, Affords) or left == self._terms.budget
-        apart = new and self._terms.rule is Rule.EITHER and isinstance(left, Approx)
-        too_much = apart and 2 * named > left.delta  # type: ignore[union-attr]
-        if too_much or not fit_in_turn(store, (together.plan.price,)) or not fit_in_turn(store, paid):
-            raise OverBudget(asked=together.price, left=left)
-
-    def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
-        """Noise for a price so many times as large, for whoever certifies that it costs less. No data is touched.
-
-        None unless the sum of (ε, δ) is counted: only there may a whole be paid as an (ε, δ).
-        """
-        allowed = self._terms.allowance(price)
-        if not isinstance(allowed, Approx) or self._terms.rule not in (None, Rule.BASIC, Rule.EITHER):
-            return None
-        larger = Approx(allowed.epsilon * Fraction(times), allowed.delta)
-        return quote(questions, larger, self._terms.neighbours)
-
-    def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
-        """Cost and error bars of each question of an order; ``rows``: in a group of how many. Free."""
-        price, budget_store = order.quote.plan.price, self._budget_store
-        fits = budget_store.fits(price)
-        left = str(budget_store.after(price) if fits else budget_store.remaining)
-        quote = order.quote
-        previews = tuple(
-            preview(quote, one.parts[0], remaining=left, affordable=fits, rows=rows, confidence=order.confidence)
-            for one in quote.questions
-        )
-        return gathered_previews(order.sizes, previews)
-
-    def release(
-        self,
-        order: Order,
-        shown: Callable[[tuple[TableAnswer, ...]], Any] = tuple,
-        *,
-        payment: Payment | None = None,
-        kept: Kept | None = None,
-    ) -> Any:
-        """Pay (unless it is paid) and answer: what ``shown`` makes of the answers, in the order of the questions.
-
-        What is paid and could not be answered may be asked for again: ``kept`` is what was drawn for it before. A
-        ledger keeps the answers, with their error bars, before they are shown.
-        """
-        quote, kept = order.quote, kept or Kept()
-        if payment is None:
-            if not self._budget_store.fits(quote.plan.price):
-                raise OverBudget(asked=quote.price, left=self._budget_store.remaining)
-            payment = Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(order.text()))
-        try:
-            with Progress(self._progress) as progress:
-                quote, released, receipt = release(
-                    quote, self._engine, self._schemas, payment, report=progress.step, kept=kept
-                )
-        except EngineFailed as failed:
-            if payment.receipt is not None and not kept.answered:
-                failed.again = partial(self.release, order, shown, payment=payment, kept=kept)
-            raise
-        answers = _answers(quote, order.outcomes, released, receipt)
-        answers = made_to_agree(answers) if order.agree else answers
-        answers = gathered(order.sizes, answers)
-        if self._ledger is not None:
-            self._ledger.store(payment.budget_store, answers, order.confidence)
-        return shown(answers)
+    def _with_tables(self, tables: Mapping[str, Table]) -> Session:
+        """The same budget and engine with other tables."""
+        return session_of(replace(self._backend, schemas=read_schemas(tables, self._backend.engine)))
 
 
-def _answers(quote: Quote, outcomes: Sequence[Outcome], released: Answers, receipt: Receipt) -> tuple[TableAnswer, ...]:
-    return tuple(
-        TableAnswer(
-            outcome=outcome,
-            released=parts,
-            event=quote.plan.event,
-            cost=str(receipt.price if receipt.price is not None else quote.plan.price),
-            story=story(quote, prepared),
-            receipt=receipt,
-        )
-        for prepared, outcome, parts in zip(quote.questions, outcomes, released, strict=True)
-    )
+# --- for services ---------------------------------------------------------------------------------------------------
+
+
+def backend_of(session: Session) -> Backend:
+    """What a session is made of, for services and checks."""
+    return session._backend
+
+
+def session_of(backend: Backend) -> Session:
+    """A session over a backend that is there already."""
+    found = object.__new__(Session)
+    found._backend = backend
+    return found
+
+
+def _with_max_rows(backend: Backend, tables: Sequence[str], max_rows: int | None) -> Backend:
+    """The same with this bound on the private ones of some tables."""
+    schemas = backend.schemas
+    for name in tables if max_rows is not None else ():
+        if not schemas[name].table.public:
+            schemas = with_cap(schemas, name, read_cap(max_rows, "max_rows"))
+    return replace(backend, schemas=schemas)

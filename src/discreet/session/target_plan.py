@@ -20,21 +20,23 @@ from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.query.answer.preview import TYPICAL, preview
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.run import Quote
-from discreet.session.plan import ROUNDS, Plan, Planner, check_plain, make_plan, weighed
+from discreet.session.backend import Backend
+from discreet.session.plan import ROUNDS, Plan, check_plain, make_plan, weighed
 from discreet.session.plan_summary import PlannedQuestion, TargetSummary
 from discreet.session.price import Price, Target, check_closed, checked_targets, least, rounded, wanted_errors
-from discreet.session.query import Order, Query
+from discreet.session.program import Program, QueryStep
+from discreet.session.query import Query, ledger_text
 
 
-def plan_for(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
+def plan_for(backend: Backend, queries: Sequence[Query], price: Price) -> Plan:
     """A plan that shares a price, or finds the least one for the errors that it names."""
     confidence_level(price.confidence)
     if price.error is None:
-        return make_plan(session, queries, price)
-    return make_target_plan(session, queries, checked_targets(price.error, len(queries)), replace(price, error=None))
+        return make_plan(backend, queries, price)
+    return make_target_plan(backend, queries, checked_targets(price.error, len(queries)), replace(price, error=None))
 
 
-def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequence[Target], price: Price) -> Plan:
+def make_target_plan(backend: Backend, queries: Sequence[Query], targets: Sequence[Target], price: Price) -> Plan:
     """The least price for which each question keeps its error."""
     if price.epsilon is not None or price.rho is not None:
         raise BadParameter("error", targets, "must not be given together with a price: one follows from the other")
@@ -43,11 +45,11 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
     wanted = [wanted_errors(query.prepared, target) for query, target in zip(queries, targets, strict=True)]
     kept = tuple(_Kept(query.prepared, errors) for query, errors in zip(queries, wanted, strict=True))
     level = confidence_level(price.confidence)
-    in_rho = isinstance(session.budget, ZCDP)
+    in_rho = isinstance(backend.terms.budget, ZCDP)
 
     def at(amount: Fraction, weights: Sequence[float]) -> Quote:
         paid = replace(price, rho=amount) if in_rho else replace(price, epsilon=amount)
-        return session.quote(weighed([one.question for one in kept], weights), paid)
+        return backend.quote(weighed([one.question for one in kept], weights), paid)
 
     def shares(quote: Quote) -> list[float]:
         return [one.share(quote, level) for one in kept]
@@ -60,20 +62,17 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
     even = [1.0] * len(queries)
     amount = min(rounded(least(lambda a, ws=some: max(shares(at(a, ws))) <= 1)) for some in (even, weights))  # type: ignore[misc]
     quote = next(q for q in (at(amount, weights), at(amount, even)) if max(shares(q)) <= 1)
-    alone = [_amount(session.quote((one.question,), replace(price, error=one.wanted))) for one in kept]
-    texts = [query.ledger_text() for query in queries]
-    order = Order(
-        _certified_price(session, quote, price), tuple(query.plan.outcome for query in queries),
-        lambda: "; ".join(texts), price.confidence,
-    )  # fmt: skip
-    paid = order.quote
+    alone = [_amount(backend.quote((one.question,), replace(price, error=one.wanted))) for one in kept]
+    texts = [ledger_text([query]) for query in queries]
+    paid = _certified_price(backend, quote, price)
+    step = QueryStep(paid, tuple(query.plan.outcome for query in queries))
+    program = Program((step,), lambda: "; ".join(texts), price.confidence)
     tables = [query.prepared.asked.tables for query in queries]
     many = len(queries)
     questions = tuple(map(PlannedQuestion, texts, tables, shares(quote), [TYPICAL] * many, [1.0] * many))
     saving = float(_amount(paid) / sum(alone, Fraction(0)))
-    return Plan(
-        session, tuple(queries), order, TargetSummary(str(paid.price), paid.plan.noise.value, questions, saving)
-    )
+    summary = TargetSummary(str(paid.price), paid.plan.noise.value, questions, saving)
+    return Plan(backend, tuple(queries), program, summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +95,13 @@ def _amount(quote: Quote) -> Fraction:
     return amount
 
 
-def _certified_price(session: Planner, quote: Quote, price: Price) -> Quote:
+def _certified_price(backend: Backend, quote: Quote, price: Price) -> Quote:
     """The same noise for a certified bound on what it costs, where that is lower than the sum."""
     asked = quote.allowance
     if not isinstance(asked, Approx) or not asked.delta or any(part.selects for part in quote.parts):
         return quote
     questions: Sequence[Prepared] = quote.questions
-    if session.quote_beyond(questions, replace(price, epsilon=asked.epsilon), 1.0) is None:
+    if backend.quote_beyond(questions, replace(price, epsilon=asked.epsilon), 1.0) is None:
         return quote
     try:
         bound = rounded(number(compose([quote.plan.event]).epsilon(delta=asked.delta).upper, "epsilon"))

@@ -13,8 +13,10 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several, preformatted
+from discreet.session.backend import Backend
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession, order_together
+from discreet.session.program import Program, run
+from discreet.session.query import Query, check_keys, prepared_of, together
 
 T = TypeVar("T")
 
@@ -33,18 +35,8 @@ def read_all(queries: Iterable[T | str], read: Callable[[str], T]) -> tuple[T, .
 class Workload:
     """Several questions for one price."""
 
-    session: QuerySession
+    backend: Backend
     queries: tuple[Query, ...]
-
-    def order(self, price: Price) -> Order:
-        """The questions with the price of all together."""
-        for query in self.queries:
-            query.check_whole()
-        return order_together(self.session, self.queries, price, self.ledger_text)
-
-    def ledger_text(self) -> str:
-        """The questions as a ledger keeps them."""
-        return "; ".join(query.ledger_text() for query in self.queries)
 
     def preview(
         self,
@@ -59,27 +51,27 @@ class Workload:
 
         ``rows``: in a group of how many rows.
         """
-        order = self.order(Price.of(epsilon, delta, rho, None, confidence))
-        return Several(self.session.preview(order, rows))
+        return Several(self._program(Price.of(epsilon, delta, rho, None, confidence)).previews(self.backend, rows))
 
     def release(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Several[TableAnswer]:
         """Pay once, then answer all."""
-        for query in self.queries:
-            query.check_keys()
-        answers: Several[TableAnswer] = self.session.release(self.order(Price.of(epsilon, delta, rho)), Several)
+        check_keys(self.queries)
+        answers: Several[TableAnswer] = run(self._program(Price.of(epsilon, delta, rho)), self.backend, Several)
         return answers
 
     def explain(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan of each question; with a price also the noise that they share."""
-        free = epsilon is None and rho is None
-        quote = None if free else self.order(Price.of(epsilon, delta, rho)).quote
-        own = [one for query in self.queries for one in query.prepared.all]
-        asked = own if quote is None else quote.questions
-        return Explanation(Several(tell(one, quote) for one in asked))
+        if epsilon is None and rho is None:
+            return Explanation(Several(tell(one, None) for one in prepared_of(self.queries)))
+        quote = self._program(Price.of(epsilon, delta, rho)).answer.quote
+        return Explanation(Several(tell(one, quote) for one in quote.questions))
+
+    def _program(self, price: Price) -> Program:
+        return together(self.backend, self.queries, price)
 
     def __repr__(self) -> str:
         return "\n".join([f"{len(self.queries)} questions; preview(...) is free, release(...) pays", *self._lines()])

@@ -27,8 +27,10 @@ from discreet.query.plan.nodes import Outcome
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.work import AnyWork, DistinctWork, Exact, TotalsWork, Work
 from discreet.query.run import Quote
+from discreet.session import Query, Workload
 from discreet.session.price import Price
-from discreet.session.session import Query, Workload
+from discreet.session.query import together
+from discreet.session.session import session_of
 from tests.checking.exact.test_queries import CAPS, Faulty
 from tests.helpers import postgres_tables
 from tests.helpers.extent import extent
@@ -305,13 +307,12 @@ def kept(asked: Quote) -> bool:
 def test_a_workload_costs_what_its_noises_cost() -> None:
     sides = 0
     for work, price in workloads(0, extent(60, 300)):
-        asked = work.order(Price(**price)).quote
+        asked = together(work.backend, work.queries, Price(**price)).answer.quote
         assert kept(asked)
-        assert isinstance(work.session, dp.Session)
-        before = work.session.remaining_by_account[0]
-        work.session._budget_store.spend(asked.plan.price)
+        before = session_of(work.backend).remaining_by_account[0]
+        work.backend.budget_store.spend(asked.plan.price)
         epsilon, rho, delta = spent(asked)
-        match before, work.session.remaining_by_account[0]:
+        match before, session_of(work.backend).remaining_by_account[0]:
             case (dp.ZCDP() as a, dp.ZCDP() as b):
                 assert a.rho - b.rho >= rho
                 assert a.delta - b.delta >= delta
@@ -331,7 +332,9 @@ def test_sums_that_nobody_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) ->
     """All sums for the price of one: so the test above can fail."""
     monkeypatch.setattr(noise_plan, "paid_with", lambda s: isinstance(s, Rows) or s)
     with pytest.raises(AssertionError, match="no event counts"):
-        [work.order(Price(**price)).quote for work, price in workloads(0, 20)]
+        [together(work.backend, work.queries, Price(**price)).answer.quote for work, price in workloads(0, 20)]
     monkeypatch.setattr(noise_plan, "_events", lambda found: [next(iter(found.values())).noise.event])
-    found = [not kept(work.order(Price(**price)).quote) for work, price in workloads(0, 20)]
+    found = [
+        not kept(together(work.backend, work.queries, Price(**price)).answer.quote) for work, price in workloads(0, 20)
+    ]
     assert any(found)

@@ -28,8 +28,8 @@ from discreet.exact import significant
 from discreet.ledger import verify_card, verify_receipt
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
+from discreet.session import Query, Session, Workload
 from discreet.session.plan import Plan
-from discreet.session.session import Query, Session, Workload
 from tests.helpers.curator.land import CITIES
 from tests.helpers.curator.town import Town
 
@@ -185,12 +185,11 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     """What a session, query or answer here has, a remote one has or refuses; but for what is not of an analyst."""
-    automatic = {"learn_profile", "check_parts_fit", "quote_beyond"}
     pairs: tuple[tuple[type, type, set[str]], ...] = (
-        (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release", *automatic}),
-        (Query, RemoteQuery, {"order", "within", "ledger_text", "check_keys", "check_whole"}),
-        (Workload, RemoteWorkload, {"order", "ledger_text"}),
-        (Plan, RemotePlan, {"order", "session"}),
+        (Session, RemoteSession, set()),
+        (Query, RemoteQuery, {"backend", "values"}),
+        (Workload, RemoteWorkload, {"backend"}),
+        (Plan, RemotePlan, {"program", "backend"}),
         (TableAnswer, RemoteAnswer, {"beside", "outcome", "released", "own_notes"}),
         (Preview, RemotePreview, set()),
     )

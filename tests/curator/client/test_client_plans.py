@@ -14,7 +14,7 @@ import discreet as dp
 from discreet import agg
 from discreet.curator.client.client import RemoteQuery, RemoteSession
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, DiscreetError, Unsupported
-from discreet.session.session import Query
+from discreet.session import Query
 from tests.helpers.curator.shop import Shop
 
 N = dp.agg.count()
@@ -75,7 +75,7 @@ VERBS: list[Asking] = [
     lambda s: s["orders"].group_by("region").agg(n=N).having("n > 10").order_by("n DESC", "region").limit(2),
     lambda s: s.sql("SELECT region, COUNT(*) AS n FROM orders GROUP BY region").having("n > 3").order_by("n").limit(1),
     lambda s: s.sql("SELECT region, SUM(price) / COUNT(*) AS m FROM orders GROUP BY 1").order_by("m", descending=True),
-    lambda s: s.ask(s.sql("SELECT COUNT(*) FROM orders WHERE region IS NULL").plan),
+    lambda s: s.sql("SELECT COUNT(*) FROM orders WHERE region IS NULL").limit(1),
 ]  # fmt: skip
 
 

@@ -1,32 +1,46 @@
-"""A value that is released first, and questions in one, asked of a curator: every part is charged, once."""
+"""A value that is released first, and questions in one, asked of a curator: all of it is one charge."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import pytest
 
 import discreet as dp
 from discreet import connect
-from discreet.curator.client.client import RemoteQuery
 from discreet.errors import BadQuestion, OverBudget
 from tests.helpers.curator.town import Town
 
 TEXT = "SELECT COUNT(*) AS n FROM people WHERE pay > (SELECT AVG(pay) FROM people)"
 
 
-def test_a_value_is_released_first(served: tuple[Town, str]) -> None:
+def test_a_value_is_released_first_under_the_one_charge(served: tuple[Town, str]) -> None:
     town, url = served
     session = connect(url, town.ann)
     query = session.sql(TEXT)
     shown = query.preview(epsilon=10)
     assert "released first, for epsilon 2" in str(shown)
-    before = len(session.answers())
+    assert shown.cost == "epsilon 10"
+    assert "COUNT" in query.explain(epsilon=10).upper()
+    before, left = len(session.answers()), str(session.remaining)
     answer = query.release(epsilon=1000, key="once")
     assert 0 < answer.value < 120
-    assert len(session.answers()) == before + 2
+    assert any("released first" in str(note) for note in answer.notes)
+    (charge,) = session.answers()[before:]
+    assert (charge["query"], charge["key"]) == (TEXT, "once")
+    assert str(session.remaining) != left
     assert query.release(epsilon=1000, key="once").rows == answer.rows
-    assert len(session.answers()) == before + 2
+    assert len(session.answers()) == before + 1
     with pytest.raises(BadQuestion, match="say it in the text"):
         query.limit(1)
+
+
+def test_values_of_public_and_private_tables_are_asked_alike(served: tuple[Town, str]) -> None:
+    """A verb after a text with a value that only the curator knows would be about another value: it is refused."""
+    town, url = served
+    session = connect(url, town.ann)
+    for refused in (session.sql(TEXT).explain, lambda: session.workload([TEXT]).preview(epsilon=1)):
+        with pytest.raises(dp.errors.DiscreetError):
+            refused()
 
 
 def test_questions_in_one_are_one_charge(served: tuple[Town, str]) -> None:
@@ -45,22 +59,28 @@ def test_questions_in_one_are_one_charge(served: tuple[Town, str]) -> None:
     assert most.release(epsilon=1000).value <= 125
 
 
-def test_a_key_reads_all_parts_back_when_nothing_is_left(
-    served: tuple[Town, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_24_who_ask_for_a_tenth_of_what_is_left_exactly_10_are_answered(served: tuple[Town, str]) -> None:
     """The last test here: it spends what there is."""
     town, url = served
     session = connect(url, town.ann)
     query, left = session.sql(TEXT), session.remaining
     assert isinstance(left, dp.Pure | dp.Approx)
-    everything = left.epsilon if isinstance(left.epsilon, Fraction) else Fraction(0)
-    answer = query.release(epsilon=everything, key="all of it")
-    charges = len(session.answers())
-    assert {"all of it-0", "all of it-1"} <= {one["key"] for one in session.answers()}
-    assert not query.preview(epsilon=everything).affordable
-    assert query.release(epsilon=everything, key="all of it").rows == answer.rows
-    monkeypatch.delattr(RemoteQuery, "release")  # nothing is asked for values that only stand in
-    for key in ("another", None):
-        with pytest.raises(OverBudget):
-            query.release(epsilon=everything, key=key)
-    assert len(session.answers()) == charges
+    assert isinstance(left.epsilon, Fraction)
+    tenth, charges = left.epsilon / 10, len(session.answers())
+
+    def ask(i: int) -> int:
+        try:
+            query.release(epsilon=tenth, key=f"tenth {i}")
+        except OverBudget:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as pool:
+        answered = list(pool.map(ask, range(24)))
+    assert sum(answered) == 10
+    assert len(session.answers()) == charges + 10
+    paid = answered.index(1)
+    assert not query.preview(epsilon=tenth).affordable
+    assert query.release(epsilon=tenth, key=f"tenth {paid}").paid_before
+    with pytest.raises(OverBudget):
+        query.release(epsilon=tenth, key="another")

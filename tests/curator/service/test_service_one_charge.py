@@ -38,6 +38,9 @@ ALL = SqlQuestion(
     sql="SELECT city, COUNT(*) AS n, SUM(length) AS s, AVG(length) AS m FROM trips GROUP BY city", price=Price(2000)
 )
 COUNT = SqlQuestion(sql="SELECT COUNT(*) AS n FROM trips", price=Price(20))
+STAGED = SqlQuestion(
+    sql="SELECT COUNT(*) AS n FROM trips WHERE length > (SELECT AVG(length) FROM trips)", price=Price(20)
+)
 STEPS = 4
 """Runs of the engine for ALL: groups, values, totals, and the answer."""
 PLAN = PlanQuestion(sqls=(COUNT.sql, "SELECT city, COUNT(*) AS n FROM trips GROUP BY city"), price=Price(20))
@@ -190,7 +193,9 @@ def test_a_refusal_costs_nothing(tmp_path: Path) -> None:
         (replace(COUNT, sql="SELECT COUNT(*) AS n FROM tripes"), BadQuestion),
         (replace(COUNT, price=Price(1)), KeyReused),
         (replace(COUNT, price=Price(20, confidence=1)), BadParameter),
-        (replace(COUNT, sql="SELECT COUNT(*) FROM trips WHERE length > (SELECT AVG(pay) FROM people)"), BadQuestion),
+        (replace(COUNT, sql=f"{STAGED.sql} AND length < (SELECT city FROM people)"), BadQuestion),
+        (replace(STAGED, price=Price(90)), OverBudget),
+        (replace(PLAN, sqls=(STAGED.sql,)), BadQuestion),
         (PlanQuestion(sqls=(f"{COUNT.sql} UNION ALL SELECT COUNT(*) FROM people",), price=Price(1)), BadQuestion),
     ]
     with opened(tmp_path / "t") as curator:
@@ -218,7 +223,7 @@ def killed(folder: Path, asked: AnyQuestion, point: str) -> None:
             curator.ask(ANN, "town", asked, "k")
 
 
-@pytest.mark.parametrize("asked", [COUNT, PLAN], ids=["question", "plan"])
+@pytest.mark.parametrize("asked", [COUNT, PLAN, STAGED], ids=["question", "plan", "values"])
 def test_a_crash_before_the_payment_costs_nothing_and_one_after_it_costs_once(
     tmp_path: Path, asked: SqlQuestion | PlanQuestion
 ) -> None:

@@ -74,7 +74,7 @@ def test_other_columns_are_refused_before_the_payment(tmp_path: Path, rows: dict
     session = opened(path)
     pq.write_table(pa.table(rows), path)
     refused(session, "nothing was spent")
-    again = dp.Session(t=dp.table(path, unit="id", max_rows=1), budget=dp.Pure(SURE), engine=session.engine)
+    again = dp.Session(t=dp.table(path, unit="id", max_rows=1), budget=dp.Pure(SURE), engine=session._backend.engine)
     assert count(again) == 1, "a new session sees what is there"
 
 

@@ -21,7 +21,7 @@ def works(keys: int = 3) -> list[Any]:
     table = dp.table({"u": [1], "r": ["k0"], "p": ["q"], "x": [2.0]}, unit="u", columns=columns, max_rows="auto")
     session = dp.Session(t=table, budget=dp.Approx(9, "1e-6"))
     asked = table_questions("t", session.schemas)
-    return list(works_of(session.quote([one.prepared for one in asked], Price(1)), "salt"))
+    return list(works_of(session._backend.quote([one.prepared for one in asked], Price(1)), "salt"))
 
 
 def test_every_work_of_a_profile_has_its_form() -> None:

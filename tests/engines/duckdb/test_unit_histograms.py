@@ -50,7 +50,7 @@ def _works(table: pa.Table, keys: Sequence[str | None], folder: Path | None = No
     if folder is not None:
         session = session.prepare(folder=folder)
     asked = table_questions("t", session.schemas)
-    quote = session.quote([one.prepared for one in asked], Price(1))
+    quote = session._backend.quote([one.prepared for one in asked], Price(1))
     return works_of(quote, "salt"), session.schemas
 
 

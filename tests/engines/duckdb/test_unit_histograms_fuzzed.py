@@ -189,7 +189,7 @@ def _numbers(found: Exact) -> dict[Any, int]:
 
 
 def _quote(own: dp.Session, price: Price) -> Quote:
-    return own.quote([one.prepared for one in table_questions("t", own.schemas)], price)
+    return own._backend.quote([one.prepared for one in table_questions("t", own.schemas)], price)
 
 
 def _small_parts(rng: random.Random, patch: pytest.MonkeyPatch) -> None:

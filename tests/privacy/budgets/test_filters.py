@@ -410,16 +410,3 @@ def test_threads_that_close_one_mechanism_close_it_once() -> None:
     with pytest.raises(NotATheorem):
         spending.spend(events.ZCDP("0.1"))
     other.close()
-
-
-def test_payments_in_turn_fit_as_they_would_be_paid() -> None:
-    """The first charge of all may take the whole δ, the second of two may not; an open mechanism rules out ρ."""
-    whole, part = Approx(1, "1e-6"), Approx("1/2", "4e-7")
-    spending = Filter(whole)
-    assert spending.fits_in_turn([whole])
-    assert not spending.fits_in_turn([part, part])
-    assert spending.fits(events.Composed([events.Approx("1/2", "4e-7")] * 2)), "as one payment they would"
-    few = [events.Gaussian(sigma_squared=400)] * 5  # Σρ is enough for them, not the sum of their epsilons
-    assert spending.fits_in_turn(few)
-    with spending.open(Approx("1/2", "1e-7")):
-        assert not spending.fits_in_turn(few)

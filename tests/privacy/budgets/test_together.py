@@ -61,13 +61,3 @@ def test_a_filter_is_held_for_one_relation() -> None:
     with pytest.raises(NotATheorem, match="neighbours"):
         spending.spend(events.Parallel([events.Pure("0.1")]))
     assert (spending.charged, spending.neighbours) == (Pure(0), Neighbours.CHANGE_ONE)
-
-
-def test_payments_in_turn_must_agree_with_each_other() -> None:
-    added, changed = (events.Pure("0.1").about(relation) for relation in Neighbours)
-    spending = Filter(Pure(1))
-    assert spending.fits_in_turn([added, added])
-    for payments in ([added, changed], [events.Biased("0.1"), events.Biased("0.1")]):
-        with pytest.raises(NotATheorem):
-            spending.fits_in_turn(payments)
-    assert spending.neighbours is None  # nothing was spent, so nothing is held

@@ -12,7 +12,7 @@ from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.profile.histogram import Histogram, _scale
 from discreet.query.profile.questions import COUNT, KEY, About, table_questions
 from discreet.session.price import Price
-from discreet.session.query import Order
+from discreet.session.program import Program, QueryStep, run
 
 
 @pytest.mark.parametrize("budget", [dp.Pure(1), dp.ZCDP(1, "1e-6")], ids=str)
@@ -21,8 +21,8 @@ def test_what_was_stored_is_read_back(budget: dp.Pure | dp.ZCDP) -> None:
     session = dp.Session(visits=visits, budget=budget)
     asked = table_questions("visits", session.schemas)
     price = Price(rho="1e-4") if isinstance(budget, dp.ZCDP) else Price(1)
-    quote = session.quote([one.prepared for one in asked], price)
-    answers = session.release(Order(quote, tuple(one.prepared.outcome for one in asked)))
+    quote = session._backend.quote([one.prepared for one in asked], price)
+    answers = run(Program((QueryStep(quote, tuple(one.prepared.outcome for one in asked)),)), session._backend)
     for one, answer in zip(asked, answers, strict=True):
         first, second = Histogram.of(one, answer), Histogram.read(one, written(answer, "0.95"))
         assert first.counts == pytest.approx(second.counts)

@@ -48,7 +48,9 @@ def test_no_unit_moves_a_histogram_by_more_than_its_noise_allows(
     own = session(budget)
     asked = table_questions("visits", own.schemas)
     assert {one.about for one in asked} == set(About)
-    quote = own.quote([one.prepared for one in asked], Price(rho=1) if isinstance(budget, dp.ZCDP) else Price(1))
+    quote = own._backend.quote(
+        [one.prepared for one in asked], Price(rho=1) if isinstance(budget, dp.ZCDP) else Price(1)
+    )
     trial = Trial(quote, engine, own.schemas, lambda _, table: table)
     chance = random.Random(5)
     for _ in range(tables):
@@ -60,8 +62,8 @@ def test_no_unit_moves_a_histogram_by_more_than_its_noise_allows(
 def test_a_histogram_in_which_a_unit_weighs_two_is_found() -> None:
     own = session(dp.Pure(1))
     asked = table_questions("visits", own.schemas)
-    quote = own.quote([one.prepared for one in asked], Price(1))
-    twice = own.quote([_heavier(one.prepared) for one in asked], Price(1))
+    quote = own._backend.quote([one.prepared for one in asked], Price(1))
+    twice = own._backend.quote([_heavier(one.prepared) for one in asked], Price(1))
     sets = tuple(
         {statistic: replace(one, noise=paid[statistic].noise) for statistic, one in found.items()}
         for found, paid in zip(twice.plan.sets, quote.plan.sets, strict=True)

@@ -106,13 +106,13 @@ def check_query(
     ``load`` turns a made-up Arrow table into a source of the engine; DuckDB and memory take it as it is. ``seconds``:
     stop looking after so long; the report says how many tables were tried.
     """
-    session = query.session
+    backend = query.backend
     if rho is None and epsilon is None:
-        rho, epsilon = (1, None) if isinstance(session.budget, ZCDP) else (None, 1)
+        rho, epsilon = (1, None) if isinstance(backend.terms.budget, ZCDP) else (None, 1)
     asked = query.quote(Price(epsilon, rho=rho))
     chance = random.Random(seed)  # noqa: S311 - which tables to try, not noise
     trials = [
-        Trial(one, engine or session.engine, session.schemas, load or (lambda _, table: table))
+        Trial(one, engine or backend.engine, backend.schemas, load or (lambda _, table: table))
         for one in (asked, *_with_some_choices(asked, chance))
     ]
     claim = (
@@ -127,7 +127,7 @@ def check_query(
     with Progress(None) as progress:
         for many in range(1, tables + 1):
             progress.step(f"checking made-up table {many:,} of at most {tables:,}")
-            made, trial = make_tables(session.schemas, chance, most_rows), trials[many % len(trials)]
+            made, trial = make_tables(backend.schemas, chance, most_rows), trials[many % len(trials)]
             for unit in range(len(made.units)):
                 tried += 1
                 wrong = trial.compare(made, unit)

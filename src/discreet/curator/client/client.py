@@ -29,7 +29,7 @@ from discreet.curator.client.remote_plan import RemotePlan
 from discreet.curator.client.remote_synthetic import RemoteJob, RemoteSynthetic
 from discreet.curator.client.transport import Transport, new_key
 from discreet.curator.public_schema import read
-from discreet.errors import BadParameter, CuratorRefused, OverBudget, Unsupported
+from discreet.errors import BadParameter, BadQuestion, CuratorRefused, Unsupported
 from discreet.exact import Number, integer
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.explain import tell
@@ -43,25 +43,15 @@ from discreet.query.answer.suggest import (
     suggested,
     suggested_rows,
 )
-from discreet.query.estimate.prepare import Prepared, prepare
+from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.frame import Asked, Frame
-from discreet.query.front.sql.constants import (
-    Known,
-    Staged,
-    some_value,
-    staged_question,
-    stand_in,
-)
 from discreet.query.front.unparse import as_sql
-from discreet.query.lower.listed_groups import with_presence
-from discreet.query.lower.lower import lower_question, lower_relation
+from discreet.query.passes import READING, Given, bound, lower, through
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.types import Value
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price, Target, checked_targets
-from discreet.session.query import ReleasesFirst
 from discreet.session.workload import read_all
 
 _OWNER = "ask the owner, who declares the tables"
@@ -146,12 +136,12 @@ class RemoteSession:
 
         One that is spelled as another ``dialect`` spells it is sent in our own spelling.
         """
-        found = staged_question(text, self.schemas, dialect)
+        found = through(READING, text, Given(self.schemas, dialect=dialect))
         if isinstance(found, Question):
             return RemoteQuery(self, found, text, self._prepared(found)) if dialect is None else self.ask(found)
         if dialect is not None:
             raise Unsupported("a subquery that is one value, in another dialect", "ask it without dialect=")
-        return _staged(self, found, text)
+        return RemoteQuery(self, None, text, None)  # values of its subqueries are looked up, or released first, there
 
     def __getitem__(self, name: str) -> Frame[RemoteQuery]:
         """A table, to be asked with verbs."""
@@ -296,10 +286,10 @@ class RemoteSession:
 
         Keys of public tables are read there, and long lists are sent in part; what depends on them is decided there.
         """
-        lowered = lower_question(with_presence(asked, self.schemas), self.schemas)
+        lowered = lower(asked, Given(self.schemas))
         listed = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
         known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
-        return prepare(lowered) if listed and known else None
+        return bound(lowered, Given(self.schemas)) if listed and known else None
 
     def continual(
         self,
@@ -362,7 +352,8 @@ class RemoteQuery(Asked):
     """A question to a curator: preview it for free, release it for a price."""
 
     session: RemoteSession
-    plan: Question
+    known_plan: Question | None
+    """None while values of its subqueries are not known."""
     text: str
     """The SQL that is sent."""
     prepared: Prepared | None
@@ -370,6 +361,13 @@ class RemoteQuery(Asked):
 
     def __repr__(self) -> str:
         return f"RemoteQuery({self.text}; preview(...) is free, release(...) pays)"
+
+    @property
+    def plan(self) -> Question:  # type: ignore[override]
+        """The query, as its text says it."""
+        if self.known_plan is None:
+            raise BadQuestion("say it in the text: the values of its subqueries are not known yet")
+        return self.known_plan
 
     def again(self, plan: Question) -> RemoteQuery:
         """The same session, another plan."""
@@ -416,59 +414,6 @@ class RemoteQuery(Asked):
 
     quote = _refused("a quote", "preview shows what it costs")
     statements = _refused("what an engine is asked", "query.explain(epsilon=...) shows the plan")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class RemoteStagedQuery(ReleasesFirst, RemoteQuery):
-    """A question that needs released values first: each part is asked, charged and answered on its own."""
-
-    staged: Staged
-    first: tuple[RemoteQuery, ...]
-
-    def _main(self, values: Sequence[Known]) -> RemoteQuery:
-        return self.session.ask(self.staged.fill(values))
-
-    def _stand_ins(self) -> list[Value]:
-        return [stand_in(lower_question(query.plan, self.session.schemas)) for query in self.first]
-
-    def release(
-        self,
-        epsilon: Number | Price | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Number | Mapping[str, Number] | None = None,
-        confidence: Number = CONFIDENCE,
-        key: str | None = None,
-    ) -> RemoteAnswer:
-        """Release the values, then the answer with them. The same ``key`` gives the same answer again, for nothing.
-
-        What was begun under a key is gone on with: the parts that were paid are read back, whatever is left.
-        """
-        price, own = Price.of(epsilon, delta, rho, error, confidence), new_key(key)
-        planned = self._main(self._stand_ins())
-        shown = planned.preview(price)
-        if not shown.affordable and not (key is not None and self._is_begun(own)):
-            raise OverBudget(asked=shown.cost, left=self.session.remaining)  # nobody pays for values that stand in
-        answer: RemoteAnswer = self._released(price, lambda query, part, i: query.release(part, key=f"{own}-{i}"))[0]
-        return answer
-
-    def _is_begun(self, key: str) -> bool:
-        return any(charge.get("key") == f"{key}-1" for charge in self.session.answers())
-
-
-def _staged(session: RemoteSession, found: Staged, text: str) -> RemoteQuery:
-    """A question with subqueries that are one value; those of public tables are looked up by the curator."""
-    asked = [one.question for one in found.constants if one.question is not None]
-    if not asked:
-        kinds = [lower_relation(one.public[0], session.schemas).fields[one.public[1]].kind
-                 for one in found.constants if one.public is not None]  # fmt: skip
-        return RemoteQuery(session, found.fill([some_value(kind) for kind in kinds]), text, None)
-    if len(asked) < len(found.constants):
-        raise Unsupported("values of public and of private tables in one question to a curator", "write the public one")
-    first = tuple(map(session.ask, asked))
-    plan = found.fill([stand_in(lower_question(one, session.schemas)) for one in asked])
-    return RemoteStagedQuery(session, plan, text, None, found, first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,8 @@ from discreet.query.answer.serialize import plain
 from discreet.session.board import Board, BoardDay, parameters
 from discreet.session.ledger_budget import LedgerBoard, stream_name
 from discreet.session.price import Price
+from discreet.session.query import prepared_of
+from discreet.session.session import session_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +65,9 @@ def opened(
         curator.ledger, dataset, caller.name, name=check_name(name, "name"), query=asked.sql.strip(),
         parameters=written, folder=_folder(curator),
     )  # fmt: skip
-    session = curator.open(known).session.serving(record.budget_store)
+    session = session_of(curator.open(known).backend.serving(record.budget_store))
     query = session.sql(asked.sql)
-    check_size([query.prepared], curator.config.limits)
+    check_size(prepared_of([query]), curator.config.limits)
     board = session.continual(
         query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, method=asked.method,
         max_rows=asked.max_rows, record=record,

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.curator.engine_process.file_facts import FileFacts, file_facts
@@ -14,13 +14,13 @@ from discreet.curator.engine_process.process import Isolated
 from discreet.curator.error_replies import log
 from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
-from discreet.curator.service.profiles import StoredProfiles
 from discreet.errors import BadData, DiscreetError
 from discreet.ledger.state import Dataset, Population
 from discreet.query.plan.schema import EACH_ROW, Table
+from discreet.session.backend import Backend
 from discreet.session.copies import usual_works
 from discreet.session.query import Query
-from discreet.session.session import Session
+from discreet.session.session import Session, backend_of
 
 Originals = tuple[tuple[object, FileFacts | None], ...]
 
@@ -38,7 +38,11 @@ class OpenDataset:
     plans: Plans
     originals: Originals = ()
     """The files of which it has prepared copies, as they were then."""
-    profiles: StoredProfiles = field(default_factory=StoredProfiles)
+
+    @property
+    def backend(self) -> Backend:
+        """The same as queries and programs need it."""
+        return backend_of(self.session)
 
     def current(self) -> bool:
         """Whether the files of its copies have not changed since."""

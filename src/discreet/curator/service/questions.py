@@ -15,18 +15,18 @@ from discreet.answer import confidence_level
 from discreet.curator.service import serialize
 from discreet.exact import number, significant
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.answer.suggest import bounds_words, sizes_question
-from discreet.query.estimate.prepare import Prepared, prepare
+from discreet.query.answer.suggest import bounds_words
+from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.sql.dialects import OwnSpelling, frozen, respelled, utc_now
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import KEY, About, Asked, table_questions
+from discreet.session.backend import Backend
 from discreet.session.plan import Plan, check_plain
 from discreet.session.price import Price
-from discreet.session.profiles import profile_order
-from discreet.session.query import Order, Query
-from discreet.session.session import Session
+from discreet.session.profiles import profile_program, sizes_program
+from discreet.session.program import Program
+from discreet.session.query import Query, check_whole, prepared_of, program_of, together
 from discreet.session.target_plan import plan_for
-from discreet.session.workload import Workload
 
 Read = Callable[[str], Query]
 """Reads one text; perhaps it was read before."""
@@ -82,14 +82,13 @@ class SqlQuestion:
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
         """What is asked, read and not too large; what cannot be one release is refused."""
         query = read(self.sql)
-        query.check_whole()
-        check(query.prepared.all)
+        check(prepared_of([query]))
         return (query,)
 
-    def order(self, session: Session, read: Read, check: Check) -> Order:
+    def program(self, backend: Backend, read: Read, check: Check) -> Program:
         """The price, the noise, and what becomes of the numbers."""
         (query,) = self.queries(read, check)
-        return query.order(self.price)
+        return program_of(replace(query, backend=backend), self.price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,14 +131,13 @@ class WorkloadQuestion:
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
         """What is asked, read and not too large; what cannot be one release is refused."""
         queries = tuple(read(text) for text in self.sqls)
-        for query in queries:
-            query.check_whole()
-        check([one for query in queries for one in query.prepared.all])
+        check_whole(queries)
+        check(prepared_of(queries))
         return queries
 
-    def order(self, session: Session, read: Read, check: Check) -> Order:
+    def program(self, backend: Backend, read: Read, check: Check) -> Program:
         """The price of all together, the noise, and what becomes of the numbers."""
-        return Workload(session, self.queries(read, check)).order(self.price)
+        return together(backend, self.queries(read, check), self.price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,13 +159,13 @@ class PlanQuestion(WorkloadQuestion):
         check_plain(queries)
         return queries
 
-    def plan(self, session: Session, read: Read, check: Check) -> Plan:
-        """What each question gets, and the order."""
-        return plan_for(session, self.queries(read, check), self.price)
+    def plan(self, backend: Backend, read: Read, check: Check) -> Plan:
+        """What each question gets, and the program."""
+        return plan_for(backend, self.queries(read, check), self.price)
 
-    def order(self, session: Session, read: Read, check: Check) -> Order:
+    def program(self, backend: Backend, read: Read, check: Check) -> Program:
         """The price of all together, the noise, and what becomes of the numbers."""
-        return self.plan(session, read, check).order
+        return self.plan(backend, read, check).program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,12 +186,11 @@ class SizesQuestion:
         """All but the text that decides the answer, in canonical form."""
         return self.price.texts() | {"estimate": "bounds"}
 
-    def order(self, session: Session, read: Read, check: Check) -> Order:
+    def program(self, backend: Backend, read: Read, check: Check) -> Program:
         """The price, the noise, and what becomes of the numbers."""
-        asked, _ = sizes_question(self.table, self.column, session.schemas)
-        prepared = prepare(asked)
-        check([prepared])
-        return Order(session.quote((prepared,), self.price), (asked.outcome,), confidence=self.price.confidence)
+        program = sizes_program(backend, self.table, self.column, self.price)
+        check(program.answer.quote.questions)
+        return program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,32 +213,32 @@ class ProfileQuestion:
         columns = None if self.columns is None else list(self.columns)
         return self.price.texts() | {"profile": self.table, "columns": columns}
 
-    def asked(self, session: Session) -> tuple[Asked, ...]:
+    def asked(self, backend: Backend) -> tuple[Asked, ...]:
         """The histograms."""
-        return table_questions(self.table, session.schemas, self.columns)
+        return table_questions(self.table, backend.schemas, self.columns)
 
-    def order(self, session: Session, read: Read, check: Check) -> Order:
+    def program(self, backend: Backend, read: Read, check: Check) -> Program:
         """The price, the noise, and what becomes of the numbers."""
-        asked = self.asked(session)
+        asked = self.asked(backend)
         check([one.prepared for one in asked])
-        return profile_order(session, asked, self.query, self.price)
+        return profile_program(backend, asked, self.query, self.price)
 
 
 AnyQuestion = SqlQuestion | WorkloadQuestion | PlanQuestion | SizesQuestion | ProfileQuestion
 
 
-def ordered(asked: AnyQuestion, session: Session, read: Read, check: Check) -> Order:
+def program_for(asked: AnyQuestion, backend: Backend, read: Read, check: Check) -> Program:
     """What is asked, with its price; whatever could be refused later is refused here."""
     confidence_level(asked.price.confidence)
-    return asked.order(session, read, check)
+    return asked.program(backend, read, check)
 
 
-def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], session: Session) -> dict[str, Any]:
+def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], backend: Backend) -> dict[str, Any]:
     """The answers as they are stored and sent."""
     confidence = number(asked.price.confidence, "confidence")
     found = [serialize.answer_for_client(one, confidence) for one in answers]
     if isinstance(asked, ProfileQuestion):
-        about = asked.asked(session)
+        about = asked.asked(backend)
         found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
     if not isinstance(asked, WorkloadQuestion | ProfileQuestion):
         return found[0]

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 from discreet.curator.amounts import write_amount
@@ -26,10 +25,9 @@ from discreet.privacy.budgets.either import slack_of
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.answer.explain import story
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.serialize import answer, answer_parts, plain
-from discreet.session.query import Order
+from discreet.session.program import Program
 
 
 def standing(found: Standing, population: Population) -> dict[str, Any]:
@@ -73,22 +71,15 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 # --- previews --------------------------------------------------------------------------------------------------------
 
 
-def previews(found: Sequence[Preview], order: Order, left: Measure) -> list[dict[str, Any]]:
-    """The error bars that each answer of an order would have, and how it would be made."""
-    both = zip(found, _stories(order), strict=True)
+def previews(found: Sequence[Preview], program: Program, left: Measure) -> list[dict[str, Any]]:
+    """The error bars that each answer of a program would have, and how it would be made."""
+    both = zip(found, program.stories(), strict=True)
     return [_preview(one, left) | {"story": [*lines, *map(str, one.notes)]} for one, lines in both]
 
 
 def _preview(one: Preview, left: Measure) -> dict[str, Any]:
     found = replace(one, remaining=str(left)).as_dict()
     return found | {"columns": [column | {"error": plain(column["error"])} for column in found["columns"]]}
-
-
-def _stories(order: Order) -> list[list[str]]:
-    """How each answer would be made; where several questions make one, of all of them."""
-    each = iter([story(order.quote, question) for question in order.quote.questions])
-    sizes = order.sizes or [1] * len(order.quote.questions)
-    return [[line for lines in islice(each, size) for line in lines] for size in sizes]
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

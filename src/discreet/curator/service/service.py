@@ -44,7 +44,7 @@ from discreet.curator.service.questions import (
     SqlQuestion,
     WorkloadQuestion,
     accuracy,
-    ordered,
+    program_for,
     stored_form,
 )
 from discreet.curator.service.readiness import Readiness
@@ -71,9 +71,10 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.schema import EACH_ROW
+from discreet.session.backend import Backend
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
-from discreet.session.query import Order, Query
-from discreet.session.session import Session
+from discreet.session.program import Program, run
+from discreet.session.query import Query, read_query
 
 Point = Callable[[str], None]
 ANONYMOUS_LIMITS = Limits(requests_per_second=Fraction(10), burst=60)
@@ -86,13 +87,13 @@ _SLACK = 5
 class _Unpaid:
     """What a preview is made with."""
 
-    session: Session
+    backend: Backend
     budget_store: LedgerBudget
     reading: tuple[Read, Check]
 
-    def previews(self, order: Order, rows: int | None, people: Population) -> list[dict[str, Any]]:
-        """The error bars of each question of an order, and what all would cost."""
-        cost = self.budget_store.quote(order.quote.plan.price)
+    def previews(self, program: Program, rows: int | None, people: Population) -> list[dict[str, Any]]:
+        """The error bars of each answer of a program, and what all would cost."""
+        cost = self.budget_store.quote(program.price)
         common = {
             "price": write_amount(cost.price),
             "left": write_amount(cost.left),
@@ -100,9 +101,9 @@ class _Unpaid:
             "price_epsilon": serialize.epsilon_of(cost.price, people),
             "left_epsilon": serialize.epsilon_of(cost.left, people),
             "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
-            "allowance": write_amount(order.quote.allowance),
+            "allowance": write_amount(program.allowance),
         }
-        shown = serialize.previews(self.session.preview(order, rows), order, cost.left)
+        shown = serialize.previews(program.previews(self.backend, rows), program, cost.left)
         return [one | common for one in shown]
 
 
@@ -165,7 +166,7 @@ class Curator:
                 continue
             try:
                 opened = self.open(known)
-                opened.engine.check_sources(schema.table.source for schema in opened.session.schemas.values())
+                opened.engine.check_sources(schema.table.source for schema in opened.backend.schemas.values())
             except ServiceBusy:
                 if name in self.readiness.broken:
                     broken.append(name)
@@ -234,7 +235,7 @@ class Curator:
         kept = people or Population(population, budget, rule, Fraction(0), nothing, neighbours, protects)  # type: ignore[arg-type]
         opened = self.open_datasets.make(dataset, kept, name)
         try:
-            schemas = opened.session.schemas
+            schemas = opened.backend.schemas
             dataset = dataset.knowing({table: tuple(one.stored) for table, one in schemas.items()})
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
             units = self._units(name, dataset, opened)
@@ -284,8 +285,7 @@ class Curator:
             if before is not None:
                 return before
         unpaid = self._unpaid(opened, caller, name, asked)
-        order = asked.order(unpaid.session, *unpaid.reading)
-        found = unpaid.previews(order, asked.rows, people)
+        found = unpaid.previews(asked.program(unpaid.backend, *unpaid.reading), asked.rows, people)
         if isinstance(asked, SqlQuestion):
             opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
         if same is not None:
@@ -298,15 +298,15 @@ class Curator:
         opened = self.open(known)
         asked = asked.fixed()
         unpaid = self._unpaid(opened, caller, name, asked)
-        plan = asked.plan(unpaid.session, *unpaid.reading)
-        shown = unpaid.previews(plan.order, asked.rows, people)
+        plan = asked.plan(unpaid.backend, *unpaid.reading)
+        shown = unpaid.previews(plan.program, asked.rows, people)
         return {"plan": plan.summary.as_dict(), "questions": shown}
 
     def _unpaid(self, opened: OpenDataset, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> _Unpaid:
         """Questions that are read, with a budget from which nothing is paid."""
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
-        session = opened.session.serving(budget_store)
-        return _Unpaid(session, budget_store, self._reading(opened, session, caller, asked))
+        backend = opened.backend.serving(budget_store)
+        return _Unpaid(backend, budget_store, self._reading(opened, backend, caller, asked))
 
     def _seen(self) -> tuple[object, ...]:
         """What previews depend on beside the question: what the ledger has, by whichever server."""
@@ -339,16 +339,16 @@ class Curator:
         budget_store = RetryBudget(
             self.ledger, name, caller.name, key=key, query=asked.query, parameters=asked.parameters
         )
-        session = opened.session.serving(budget_store)
+        backend = opened.backend.serving(budget_store)
         try:
             if isinstance(asked, PlanQuestion):
                 budget_store.check_new()  # to plan again what was paid would take seconds, and come to the same
-            reading = self._reading(opened, session, caller, asked)
+            reading = self._reading(opened, backend, caller, asked)
             with self.planning.limited():
-                order = ordered(asked, session, *reading)
+                program = program_for(asked, backend, *reading)
             self.at("planned")
             with opened.engine.reserved(caller.name):
-                stored, words = self._answered(session, asked, order, budget_store)
+                stored, words = self._answered(backend, asked, program, budget_store)
         except AlreadyCharged as before:
             return self._again(before.charge)
         charge = budget_store.charge
@@ -360,11 +360,11 @@ class Curator:
         return self.ledger.store_answer(charge, stored, accuracy=words)
 
     def _answered(
-        self, session: Session, asked: AnyQuestion, order: Order, budget_store: LedgerBudget
+        self, backend: Backend, asked: AnyQuestion, program: Program, budget_store: LedgerBudget
     ) -> tuple[bytes, dict[str, str] | None]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            stored = stored_form(asked, session.release(order), session)
+            stored = stored_form(asked, run(program, backend), backend)
             return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise
@@ -375,7 +375,7 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return dump(reply(EngineFailed())[1]), None
 
-    def _reading(self, opened: OpenDataset, session: Session, caller: Caller, asked: AnyQuestion) -> tuple[Read, Check]:
+    def _reading(self, opened: OpenDataset, backend: Backend, caller: Caller, asked: AnyQuestion) -> tuple[Read, Check]:
         """What reads questions, and what refuses those that are too large: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
@@ -387,8 +387,8 @@ class Curator:
             key = spelling + text
             found = opened.plans.get((caller.name, key)) or fresh.get(key)
             if found is None:
-                found = fresh[key] = session.sql(text, dialect=dialect)
-            return found.within(session)
+                found = fresh[key] = read_query(backend, text, dialect)
+            return replace(found, backend=backend)
 
         def check(questions: Sequence[Prepared]) -> None:
             check_size(questions, self.config.limits)

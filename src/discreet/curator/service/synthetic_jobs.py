@@ -18,7 +18,6 @@ from typing import Any
 from discreet.curator.error_replies import Refusal, log, reply, where
 from discreet.curator.service.access import Caller
 from discreet.curator.service.open_datasets import OpenDataset
-from discreet.curator.service.profiles import needs_profile
 from discreet.curator.service.service import Curator, read_answer
 from discreet.errors import BadParameter, EngineFailed, ServiceBusy
 from discreet.ledger.charges import Charge
@@ -28,6 +27,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.serialize import dump
 from discreet.session.ledger_budget import AlreadyCharged, RetryBudget
 from discreet.session.price import Price
+from discreet.session.session import session_of
 from discreet.synthetic.result import STORED
 
 TOGETHER = 2
@@ -101,8 +101,6 @@ class SyntheticJobs:
         known, _ = self._curator.dataset(caller, name)
         opened = self._curator.open(known)
         schema = opened.session.schemas.get(asked.table)
-        if schema is not None and needs_profile(schema):  # it is sold apart: NoProfile if nobody has bought one
-            opened.profiles.read(self._curator.ledger, name, opened.session)
         wide = len(asked.columns or (() if schema is None else schema.fields)) or 1
         if asked.rows * wide > STORED:
             raise BadParameter("rows", asked.rows, f"must be at most {STORED // wide:,} for {wide} columns")
@@ -193,7 +191,7 @@ class SyntheticJobs:
         with held:
             held.enter_context(opened.engine.reserved(job.analyst))
             try:
-                made = opened.session.serving(budget).synthesize(
+                made = session_of(opened.backend.serving(budget)).synthesize(
                     asked.table, asked.price, columns=asked.columns, workload=asked.workload, rows=asked.rows,
                     quick=asked.quick, memory=MEMORY, cancel=cancel, progress=False,
                 )  # fmt: skip

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import NoReturn
@@ -152,20 +151,11 @@ class Filter:
 
     def fits(self, what: Event | Measure) -> bool:
         """Whether this could be paid now. Spends nothing."""
-        return self.fits_in_turn((what,))
-
-    def fits_in_turn(self, payments: Sequence[Event | Measure]) -> bool:
-        """Whether all of these could be paid now, one after the other. Spends nothing."""
-        used, together = self._used, self._together
-        for what in payments:
-            amounts = self._currency.amounts(what)
-            together = together.plus(what)
-            if self._open and self._currency.interleaved is not None:
-                amounts = self._currency.interleaved(amounts)
-            if not self._currency.limits.fits(used, amounts):
-                return False
-            used = add(used, amounts)
-        return True
+        amounts = self._currency.amounts(what)
+        self._together.plus(what)
+        if self._open and self._currency.interleaved is not None:
+            amounts = self._currency.interleaved(amounts)
+        return self._currency.limits.fits(self._used, amounts)
 
     def after(self, what: Event | Measure) -> Measure:
         """What would be left after this payment. Spends nothing."""

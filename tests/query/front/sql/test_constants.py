@@ -12,7 +12,7 @@ from discreet.answer import GivenValue
 from discreet.errors import BadQuestion
 from discreet.exact import significant
 from discreet.query.front.sql.constants import Missing, Staged, as_constant, staged_question
-from discreet.query.front.sql.parse import question_about
+from discreet.query.front.sql.parse import question_about, select_of
 from discreet.query.plan.nodes import Question
 from tests.helpers.shop import schemas
 
@@ -21,7 +21,7 @@ M = "WITH m AS (SELECT AVG(price) AS a FROM items)"
 
 
 def staged(text: str) -> Staged:
-    found = staged_question(text, TABLES)
+    found = staged_question(select_of(text, TABLES), TABLES)
     assert isinstance(found, Staged)
     return found
 
@@ -48,7 +48,7 @@ def test_the_question_with_its_value(text: str, filled: str) -> None:
 
 def test_a_question_without_any_is_read_as_ever() -> None:
     text = "SELECT COUNT(*) AS n FROM items WHERE order_id IN (SELECT id FROM orders)"
-    assert isinstance(staged_question(text, TABLES), Question)
+    assert isinstance(staged_question(select_of(text, TABLES), TABLES), Question)
 
 
 def test_null_has_a_kind() -> None:
@@ -80,13 +80,13 @@ def test_a_released_number_is_a_short_constant_near_to_it(value: float) -> None:
 )
 def test_refused_by_name(where: str, word: str) -> None:
     with pytest.raises(BadQuestion, match=word):
-        staged_question(f"SELECT COUNT(*) AS n FROM items WHERE {where}", TABLES)
+        staged_question(select_of(f"SELECT COUNT(*) AS n FROM items WHERE {where}", TABLES), TABLES)
 
 
 def test_there_are_not_too_many() -> None:
     one = "(SELECT COUNT(*) FROM items)"
     with pytest.raises(BadQuestion, match="at most 8"):
-        staged_question(f"SELECT COUNT(*) + {' + '.join([one] * 9)} AS n FROM items", TABLES)
+        staged_question(select_of(f"SELECT COUNT(*) + {' + '.join([one] * 9)} AS n FROM items", TABLES), TABLES)
 
 
 @pytest.mark.slow

@@ -97,7 +97,7 @@ def test_an_answer_says_what_the_time_of_asking_was() -> None:
     assert moment is not None
     assert answer.rows[0]["n"] == 2
     assert message("asked_at", moment=moment.isoformat(sep=" ")) in answer.notes
-    assert f"'{moment.date().isoformat()}'" in query.ledger_text()
+    assert f"'{moment.date().isoformat()}'" in query.text
     assert session().sql(query.text).plan.source == query.plan.source
 
 

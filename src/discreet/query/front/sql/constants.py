@@ -18,7 +18,7 @@ from discreet.answer import GivenValue
 from discreet.errors import BadQuestion, Unsupported
 from discreet.messages import Message, message
 from discreet.query.front.sql.expressions import identifier, output
-from discreet.query.front.sql.parse import public_relation, question_of, select_of
+from discreet.query.front.sql.parse import public_relation, question_of
 from discreet.query.front.sql.syntax_tree import read_expression
 from discreet.query.lower.lower import LoweredQuestion
 from discreet.query.plan.expressions import Column
@@ -70,9 +70,8 @@ class Staged:
         return question_of(tree, self.schemas)
 
 
-def staged_question(text: str, schemas: Mapping[str, Schema], dialect: str | None = None) -> Staged | Question:
-    """The plan of a question in SQL; with subqueries that are one value, what must be known first."""
-    node = select_of(text, schemas, dialect)
+def staged_question(node: exp.Expr, schemas: Mapping[str, Schema]) -> Staged | Question:
+    """The plan of a question's syntax tree; with subqueries that are one value, what must be known first."""
     if not _scalars(node):
         try:
             return question_of(node, schemas)

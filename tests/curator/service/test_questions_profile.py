@@ -1,4 +1,4 @@
-"""Profiles from a curator: paid, stored, found again in the ledger, and used for synthetic rows alone."""
+"""Profiles from a curator: paid and stored; old ones are shown, and choose nothing."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from discreet.curator.http.responses import read_answer
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
-from discreet.curator.service.questions import ProfileQuestion, SqlQuestion
+from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import Curator
 from discreet.curator.service.synthetic_jobs import TOGETHER, SyntheticJobs, SyntheticQuestion
-from discreet.errors import BadParameter, NoProfile
+from discreet.errors import BadParameter
 from discreet.ledger.records import ChargeRecord
 from discreet.privacy.promises.measures import Approx
 from discreet.query.answer.serialize import dump
-from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About
 from discreet.session.price import Price
 from tests.helpers.curator.land import write_town
@@ -48,13 +47,6 @@ def opened(folder: Path) -> Iterator[Curator]:
         yield curator
 
 
-def read_by(curator: Curator) -> Profile:
-    """The profile of the trips that synthetic rows would be planned with."""
-    found = curator.open(curator.ledger.datasets["town"])
-    found.profiles.read(curator.ledger, "town", found.session)
-    return found.session.profile("trips")
-
-
 def test_a_profile_is_charged_once_and_stored(shop: Shop) -> None:
     before = len(shop.remote.answers())
     first = shop.remote.profile("orders", epsilon=50, key="profile")
@@ -70,43 +62,19 @@ def test_a_profile_is_charged_once_and_stored(shop: Shop) -> None:
     assert len(shop.remote.answers()) == before + 1
 
 
-def test_synthetic_rows_use_a_profile_that_was_bought(tmp_path: Path) -> None:
+def test_synthetic_rows_choose_what_is_open_in_their_own_charge(tmp_path: Path) -> None:
     asked = SyntheticQuestion(table="trips", price=Price(20), rows=10, columns=("city",), quick=True)
     with opened(tmp_path / "town") as curator:
         jobs = SyntheticJobs(curator)
-        with pytest.raises(NoProfile, match="no profile to choose a bound from"):
-            jobs.start(ANN, "town", asked)
-        assert not [*curator.ledger.entries(kind=ChargeRecord.KIND)]
-        curator.ask(BOB, "town", ProfileQuestion(table="trips", columns=(), price=Price(20)), "profile")
-        number = jobs.start(ANN, "town", asked).sequence
+        number = jobs.start(ANN, "town", asked, "once").sequence
+        assert jobs.start(ANN, "town", asked, "once").sequence == number
         for _ in range(TOGETHER):  # until the job has ended
             assert jobs._free.acquire(timeout=60)
         found = jobs.state(ANN, number)
         assert (found["state"], found["result"]["rows"]) == ("done", 10)
         assert "a cap, chosen here" in found["result"]["story"][0]
-
-
-def test_a_cheap_profile_takes_the_place_of_no_dear_one(tmp_path: Path) -> None:
-    """Whatever came later, in this server or before it was started again."""
-    cheap, dear = (ProfileQuestion(table="trips", columns=(), price=Price(price)) for price in ("1e-6", 50))
-    with opened(tmp_path / "town") as curator:
-        curator.ask(ANN, "town", dear)
-        first = read_by(curator)
-        curator.ask(BOB, "town", cheap)
-        assert read_by(curator).histograms == first.histograms
-    with opened(tmp_path / "town") as curator:
-        assert read_by(curator).histograms == first.histograms
-        assert curator.ask(BOB, "town", SqlQuestion(sql="SELECT COUNT(*) AS n FROM trips", price=Price(1))).answer
-
-
-def test_a_profile_of_a_table_that_was_declared_otherwise_is_not_used(tmp_path: Path) -> None:
-    with opened(tmp_path / "town") as curator:
-        curator.ask(ANN, "town", ProfileQuestion(table="trips", columns=None, price=Price(50)))
-        assert read_by(curator).histograms
-    path = tmp_path / "town" / "curator.toml"
-    path.write_text(path.read_text().replace('keys = ["Aton", "Bury", "Cold"]', 'keys = ["Aton", "Bury"]'))
-    with opened(tmp_path / "town") as curator, pytest.raises(BadParameter, match="none was bought yet"):
-        read_by(curator)
+        (line,) = curator.ledger.entries(kind=ChargeRecord.KIND)
+        assert line.entry.sequence == number
 
 
 # --- ledgers of older versions ----------------------------------------------------------------------------------------
@@ -137,7 +105,5 @@ def test_a_ledger_in_which_questions_bought_profiles_first_opens_and_shows_all_c
             (table,) = shown.get("answers", [shown])
             assert (table["rows"], table["notes"]) == (TABLE["rows"], TABLE["notes"])
             assert "cut" not in table
-        with pytest.raises(BadParameter, match="none was bought yet"):
-            read_by(curator)
         assert curator.ask(ANN, "town", SqlQuestion(sql=OLD[2][0], price=Price(1))).answer
         assert curator.verified()["ok"]
