@@ -55,11 +55,8 @@ def run(leaves: int, people: int, *, rows: bool) -> None:
     geo = country(leaves, draw)
     weight = draw.gamma(0.7, 1, leaves)
     codes = {"block": draw.choice(leaves, people, p=weight / weight.sum())}
-    shares: dict[str, Any] = {
-        "sex": [0.5, 0.5],
-        "age": np.linspace(2, 1, 20) / 30,
-        "race": [0.6, 0.15, 0.12, 0.08, 0.04, 0.01],
-    }
+    ages = np.linspace(2, 1, 20) / 30
+    shares: dict[str, Any] = {"sex": [0.5, 0.5], "age": ages, "race": [0.6, 0.15, 0.12, 0.08, 0.04, 0.01]}
     codes |= {name: draw.choice(n, people, p=shares[name]) for name, n in CLASSES.items()}
     domain = Domain({name: whole(0, n - 1, nullable=False) for name, n in CLASSES.items()})
     wall, processor = perf_counter(), process_time()
