@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -41,7 +42,7 @@ from discreet.query.plan.nodes import (
     Window,
     outcomes_below,
 )
-from discreet.query.resolve.build import conjunction, joined_names
+from discreet.query.resolve.build import conjunction, fresh, joined_names
 from discreet.query.resolve.resolve import Groups, Scope, Source, check_after, grouped, rowwise
 from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total
 
@@ -203,7 +204,7 @@ def _names(outcome: Outcome) -> frozenset[str]:
 
 
 def _inside(windows: Sequence[Window]) -> list[Expression]:
-    return [e for w in windows for e in (*w.arguments, *w.partition, *(o.expression for o in w.order))]
+    return [e for w in windows for e in w.expressions]
 
 
 def _with_measures(question: Question, names: frozenset[str] | None) -> Question:
@@ -238,13 +239,27 @@ def _window(measure: Measure) -> Window:
 # --- several questions ------------------------------------------------------------------------------------------------
 
 
-def union_of(parts: Sequence[Question]) -> Question:
-    """UNION ALL of whole questions."""
+def set_of(parts: Sequence[Question], *, in_both: bool | None, distinct: bool) -> Question:
+    """UNION of whole questions, ALL or ``distinct``; INTERSECT if ``in_both``, EXCEPT if that is false."""
     first, outcomes = _together(parts)
-    shown = tuple((name, Column(name)) for name, _ in outcomes[0].columns)
+    names = [name for name, _ in outcomes[0].columns]
+    shown = tuple((name, Column(name)) for name in names)
     if len({len(one.columns) for one in outcomes}) > 1:
-        raise BadQuestion("the parts of UNION ALL need as many columns each")
-    return replace(first, outcome=Outcome(shown, below=ReleasedUnion(tuple(outcomes))))
+        raise BadQuestion("the parts of UNION, INTERSECT or EXCEPT need as many columns each")
+    if not distinct:
+        return replace(first, outcome=Outcome(shown, below=ReleasedUnion(tuple(outcomes))))
+    if in_both is None:
+        again = Regrouped(shown, ())
+        return replace(first, outcome=Outcome(shown, below=ReleasedUnion(tuple(outcomes)), regroup=again))
+    side, least, greatest = (fresh(name, names) for name in ("side", "least", "greatest"))
+    marked = [
+        replace(one, columns=(*one.columns, (side, Literal(Fraction(place))))) for place, one in enumerate(outcomes)
+    ]
+    again = Regrouped(shown, (Window(least, "min", (Column(side),)), Window(greatest, "max", (Column(side),))))
+    tests = (Call("eq", (Column(name), Literal(Fraction(end)))) for name, end in ((least, 0), (greatest, int(in_both))))
+    return replace(
+        first, outcome=Outcome(shown, conjunction(*tests), below=ReleasedUnion(tuple(marked)), regroup=again)
+    )
 
 
 def join_of(left: ReleasedRows, right: ReleasedRows, on: Sequence[tuple[str, str]], how: How) -> ReleasedRows:
