@@ -65,7 +65,8 @@ def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
     relation: Relation = PerUnit(source.relation, (*lowered_keys, *carried(source)), tuple(measures))
     if any(not isinstance(e, Column) for _, e in above):
         relation = Project(relation, (*above, *carried(source)))
-    return replace(source, relation=relation, fields=fields, listings={})
+    # Rows without a unit are nobody's, and left out for good where a key names the unit.
+    return replace(source, relation=relation, fields=fields, listings={}, absent=frozenset())
 
 
 def names_one_unit(x: TypedColumn, catalog: Catalog) -> bool:

@@ -35,6 +35,9 @@ class Lowered:
     tables: tuple[str, ...]
     listings: Mapping[Expression, tuple[Value, ...]] = field(default_factory=dict)
     """Keys of lowered expressions that a condition right below lists."""
+    absent: frozenset[str] = frozenset()
+    """Where public rows were joined to private ones by LEFT JOIN: the columns that are NULL in a public row without a
+    partner. Such rows are nobody's and are left out; so only what they do not change may be asked."""
     notes: tuple[str, ...] = ()
     """What whoever reads the answer should know about conditions: see ``declared_bounds.notes``."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.query.functions.typed_values import Typed, is_null_literal, refuse
+from discreet.query.lower.absent_rows import is_null
 from discreet.query.lower.join import join, union_all
 from discreet.query.lower.per_unit import per_unit
 from discreet.query.lower.prune import prune
@@ -132,6 +133,7 @@ def _project(source: Lowered, columns: Columns) -> Lowered:
         relation=Project(source.relation, (*((n, t.lowered) for n, t in made.items()), *carried(source))),
         fields={name: t.column for name, t in made.items()},
         listings={},
+        absent=frozenset(name for name, t in made.items() if source.absent and is_null(t.lowered, source.absent)),
     )
 
 

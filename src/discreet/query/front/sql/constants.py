@@ -31,7 +31,8 @@ from discreet.query.resolve.unresolved import has_total
 MOST_CONSTANTS = 8
 _BITS = 40
 """A released number becomes a constant of so many bits: all that noise leaves of it, and no more."""
-_FROM = (exp.From, exp.Join, exp.CTE, exp.Union, exp.Subquery, exp.In, exp.Exists, exp.Any, exp.All)
+_FROM = (exp.From, exp.Join, exp.CTE, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.In, exp.Exists, exp.Any,
+         exp.All, exp.Lateral)  # fmt: skip
 _NESTED = ("a subquery inside a subquery that is one value", "release the inner one first, and write its value")
 
 
@@ -96,7 +97,9 @@ def staged_question(text: str, schemas: Mapping[str, Schema]) -> Staged | Questi
 def _scalars(node: exp.Expr) -> list[exp.Expr]:
     """The subqueries that stand where a value does."""
     found: list[exp.Expr] = [
-        one for one in node.find_all(exp.Subquery) if one is not node and type(one.parent) not in _FROM
+        one
+        for one in node.find_all(exp.Subquery)
+        if one is not node and type(one.parent) not in _FROM and _is_alone(_alone(one))
     ]
     inside = [one for one in found if any(other is not one and _within(one, other) for other in found)]
     if inside:
@@ -114,7 +117,6 @@ def _within(node: exp.Expr, other: exp.Expr) -> bool:
 def _constant(node: exp.Expr, schemas: Mapping[str, Schema]) -> Constant:
     tables, ctes = _tables(node), {_cte_name(one) for one in node.find_all(exp.CTE)}
     known = {name.casefold(): schema for name, schema in schemas.items()}
-    _check_alone(node)
     if all(name in ctes or (name in known and known[name].table.public) for name in tables):
         return Constant(None, public_relation(node, schemas))
     asked = question_of(node, schemas)
@@ -127,14 +129,13 @@ def _constant(node: exp.Expr, schemas: Mapping[str, Schema]) -> Constant:
     return Constant(asked, None)
 
 
-def _check_alone(node: exp.Expr) -> None:
-    """Refuses a subquery that names a table of the question around it."""
+def _is_alone(node: exp.Expr) -> bool:
+    """Whether a subquery names no table of the question around it."""
     own = {identifier(one.args["alias"].this).casefold() for one in node.find_all(exp.Table, exp.Subquery, exp.CTE)
            if one.args.get("alias") is not None and one.args["alias"].args.get("this") is not None}  # fmt: skip
     known = own | _tables(node, aliased=False)
     named = [one.args["table"] for one in node.find_all(exp.Column) if one.args.get("table") is not None]
-    if any(identifier(one).casefold() not in known for one in named):
-        raise Unsupported("a subquery that depends on the row around it", "join with a subquery grouped by that column")
+    return all(identifier(one).casefold() in known for one in named)
 
 
 # --- CTEs -------------------------------------------------------------------------------------------------------------

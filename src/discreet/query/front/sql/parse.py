@@ -31,18 +31,18 @@ from discreet.query.front.sql.clauses import (
     set_distinct,
     set_parts,
 )
+from discreet.query.front.sql.correlated import lateral, semi_joined, split_where, with_value, with_values
 from discreet.query.front.sql.distinct_sums import unfolded
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, renamed, visible
 from discreet.query.front.sql.nested_select import joined_rows, named_rows, nested_select, set_of
 from discreet.query.front.sql.outer_select import Asked, NotFlat, outer_select
 from discreet.query.front.sql.refusals import only, refusal
-from discreet.query.front.sql.semi_joins import semi_joined, split_where
 from discreet.query.front.sql.syntax_tree import read_select
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.expressions import Literal as PlanLiteral
-from discreet.query.plan.nodes import Key, PerUnit, Question, Relation, UnitWindows, parts_of
+from discreet.query.plan.nodes import Key, PerUnit, Question, Relation, Scan, UnitWindows, parts_of
 from discreet.query.plan.schema import Schema, unusable
 from discreet.query.resolve.build import (
     Rows,
@@ -117,9 +117,8 @@ def select_of(text: str, schemas: Mapping[str, Schema]) -> exp.Expr:
 
 def question_of(node: exp.Expr, schemas: Mapping[str, Schema]) -> Question:
     """The plan of a question, from its tree."""
-    tables: Tables = {name: schema.fields for name, schema in schemas.items()}
     try:
-        return _about(node, _Known(tables), schemas)
+        return _about(node, _known_of(schemas), schemas)
     except BadQuestion as error:
         why = None if error.column is None else unusable(error.column, schemas)
         if why is None:
@@ -129,7 +128,7 @@ def question_of(node: exp.Expr, schemas: Mapping[str, Schema]) -> Question:
 
 def public_relation(node: exp.Expr, schemas: Mapping[str, Schema]) -> tuple[Relation, str]:
     """What a subquery of public tables asks for: a relation, and its one column. An aggregate of all is one row."""
-    known = _Known({name: schema.fields for name, schema in schemas.items()})
+    known = _known_of(schemas)
     if type(node) is not exp.Select or any(node.args.get(part) is not None for part in ("limit", "order", "offset")):
         raise Unsupported("this subquery of public tables", "ask for one aggregate, or one value of one row")
     outputs = [output(one) for one in node.expressions if type(one) is not exp.Star]
@@ -169,6 +168,11 @@ class _Known:
     ctes: tuple[tuple[str, Rows], ...] = ()
     nodes: tuple[tuple[str, _Cte], ...] = ()
     """The CTEs as they are written, for a SELECT over released rows."""
+    public: frozenset[str] = frozenset()
+
+    def is_public(self, rows: Rows) -> bool:
+        """Whether they are made of public tables alone."""
+        return all(part.table in self.public for part in parts_of(rows.relation) if isinstance(part, Scan))
 
     def find(self, name: str) -> tuple[str, Rows]:
         for among in (dict(self.ctes), self.tables):
@@ -196,7 +200,7 @@ class _Known:
             names.add(name)
             rows = renamed(_rows(cte.this, known), columns)
             kept = [(other, old) for other, old in known.ctes if other != name]
-            known = _Known(self.tables, (*kept, (name, rows)))
+            known = replace(known, ctes=(*kept, (name, rows)))
         return known
 
     def with_nodes(self, node: exp.Expr | None) -> _Known:
@@ -211,8 +215,13 @@ class _Known:
             with suppress(BadQuestion):
                 ctes.append((name, renamed(_rows(cte.this, known), columns)))
             nodes = (*(one for one in known.nodes if one[0] != name), (name, written))
-            known = _Known(self.tables, tuple(ctes), nodes)
+            known = replace(known, ctes=tuple(ctes), nodes=nodes)
         return known
+
+
+def _known_of(schemas: Mapping[str, Schema]) -> _Known:
+    public = frozenset(name for name, schema in schemas.items() if schema.table.public)
+    return _Known({name: schema.fields for name, schema in schemas.items()}, public=public)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,11 +379,15 @@ _DISTINCT = ("SELECT DISTINCT together with aggregates", "leave DISTINCT out: ea
 
 def _from(node: exp.Expr, known: _Known) -> tuple[Rows, Scope]:
     """The rows of FROM, its joins and WHERE, and the names that they bring."""
+    values = with_values(node)
     conditions, subqueries = split_where(node)
-    lookup = Lookup(known.find, lambda inner: _rows(inner, known))
+    lookup = Lookup(known.find, lambda inner: _rows(inner, known), known.is_public,
+                    lambda item, inner, left: lateral(item, inner, lookup, left=left))  # fmt: skip
     item, left = from_clause(node, conditions, lookup)
     for one in subqueries:
-        item = semi_joined(item, one, lookup, lookup.subquery)
+        item = semi_joined(item, one, lookup)
+    for one in values:
+        item = with_value(item, one, lookup)
     rows = item.rows
     if left:
         rows = filtered(rows, conjunction(*(rowwise(part, item.scope, "WHERE") for part in left)))
