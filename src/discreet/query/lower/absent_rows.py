@@ -15,15 +15,10 @@ from discreet.query.plan.expressions import Call, Column, Expression, Literal
 _READ_NULLS = frozenset({"coalesce", "is_null", "and", "or", "case"})
 
 
-def check_unchanged(
-    what: str, absent: frozenset[str], values: tuple[Expression, ...], where: Expression | None
-) -> None:
+def check_unchanged(what: str, absent: frozenset[str], values: Iterable[Expression], where: Expression | None) -> None:
     """Refuses an aggregate that rows in which these columns are NULL would change."""
-    if (
-        not absent
-        or any(is_null(value, absent) for value in values)
-        or (where is not None and never_true(where, absent))
-    ):
+    left_out = where is not None and never_true(where, absent)
+    if not absent or left_out or any(is_null(value, absent) for value in values):
         return
     raise Unsupported(f"{what} over a LEFT JOIN from a public table, which rows without a partner would change",
                       "count a column of the private table, as in COUNT(b.id), or write JOIN")  # fmt: skip

@@ -50,6 +50,7 @@ class How(Enum):
 
     INNER = "inner"
     LEFT = "left"
+    FULL = "full"  # of released rows only
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,9 @@ class Join:
     right: Relation
     on: tuple[tuple[str, str], ...]
     how: How = How.INNER
+
+    def __post_init__(self) -> None:
+        assert self.how is not How.FULL  # noqa: S101 - rows that nobody has a unit for
 
 
 @dataclass(frozen=True, slots=True)
