@@ -360,6 +360,10 @@ def joined_rows(
                     pairs.append(p)
                     left.remove(part)
         rows = join_of(first, second, pairs, how)
+        if side == "RIGHT":
+            many = len(first.scope.sources)
+            sources = (*rows.scope.sources[many:], *rows.scope.sources[:many])
+            rows = replace(rows, scope=replace(rows.scope, sources=sources))
     return rows, left
 
 
