@@ -234,8 +234,8 @@ def _windows(dice: Random, below: Relation, fields: Mapping[str, TypedColumn]) -
         x = Column(dice.choice(list(fields)))
         if function in ("sum", "avg") and (numbers := _of(fields, Number)):
             x = Column(dice.choice(numbers))
-        given: tuple[Expression, ...] = () if function in FUNCTIONS[:3] else (Call("clamp", (x, Literal(-3), Literal(9)))
-                                                                             if function == "avg" else x,)  # fmt: skip
+        near = Call("clamp", (x, Literal(-3), Literal(9)))
+        given: tuple[Expression, ...] = () if function in FUNCTIONS[:3] else (near if function == "avg" else x,)
         if function in ("lag", "lead"):
             given = (*given, Literal(Fraction(dice.randint(0, 2))))[: dice.randint(1, 2)]
         order = tuple(Order(Column(dice.choice(list(fields))), dice.random() < 0.5) for _ in range(dice.randint(0, 2)))

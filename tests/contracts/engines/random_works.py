@@ -281,8 +281,8 @@ def relations(draw: Draw, base: Relation, depth: int = 2) -> Relation:
         made = (
             Window("place", "row_number", (), part, whole),
             Window("rank", draw(st.sampled_from(["rank", "dense_rank"])), (), part, some),
-            Window("text", draw(st.sampled_from(["lag", "lead"])), (Column("g"), Literal(draw(st.integers(0, 2)))), part,
-                   whole),
+            Window("text", draw(st.sampled_from(["lag", "lead"])),
+                   (Column("g"), Literal(draw(st.integers(0, 2)))), part, whole),
             Window("day", draw(st.sampled_from(["first_value", "last_value"])), (Column("d"),), part, whole, frame),
             Window("sum", "sum", (Column("x"),), part, whole, frame),
             Window("least", draw(st.sampled_from(["min", "max"])), (Column("m"),), part, some),

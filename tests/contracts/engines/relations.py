@@ -64,7 +64,8 @@ def windows(source: Relation, *keys: Expression, descending: bool = False) -> Un
     made += [Window("sum_x", "sum", (Column("x"),), part, some), Window("all_x", "sum", (Column("x"),), part),
              Window("near_k", "sum", (Column("k"),), part, whole, (-2, None)),
              Window("rows", "count", (), part, whole, (1, 3)), Window("known", "count", (Column("g"),), part, some),
-             Window("least_g", "min", (Column("g"),), part, some), Window("most_d", "max", (Column("d"),), part)]  # fmt: skip
+             Window("least_g", "min", (Column("g"),), part, some),
+             Window("most_d", "max", (Column("d"),), part)]  # fmt: skip
     return UnitWindows(source, tuple(made))
 
 

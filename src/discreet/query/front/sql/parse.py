@@ -348,8 +348,10 @@ def _asked(node: exp.Expr, known: _Known) -> Asked:
     totals = having is not None or any(has_total(one.said) for one in outputs)
     windowed = totals and having is None and not grouping
     if windowed and not _aggregates(*(one.said for one in outputs)):
-        raise Unsupported("a SELECT that returns rows", "put the window function into a subquery, PARTITION BY the "
-                          "unit, and aggregate outside; or aggregate with GROUP BY first")  # fmt: skip
+        raise Unsupported("a window function over rows", "put it into a subquery, with the unit in PARTITION BY, and "
+                          "aggregate outside; or aggregate with GROUP BY first")  # fmt: skip
+    if first_of_each(node, outputs) is not None:
+        raise Unsupported("DISTINCT ON", "put it into a subquery, ON the unit, and aggregate outside")
     keys: Sequence[Said]
     if is_distinct(node):
         if totals or grouping:
