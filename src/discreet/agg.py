@@ -2,7 +2,7 @@
 
 >>> from discreet import agg
 >>> agg.sum("cost")
-Expr(SUM(cost))
+Expr(sum(cost))
 """
 
 from discreet.query.front.verbs import (

@@ -60,4 +60,4 @@ def test_every_map_is_in_the_matrix() -> None:
         name for name in stable.__all__
         if isfunction(make := getattr(stable, name)) and "neighbours" in signature(make).parameters
     }  # fmt: skip
-    assert with_neighbours == {*OF_ROWS, "cap_rows", "filter", "parallel", "units"}
+    assert with_neighbours == {*OF_ROWS, "cap_rows", "filter", "interact", "parallel", "units"}

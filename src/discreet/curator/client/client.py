@@ -283,6 +283,7 @@ class RemoteSession:
     suggest_keys = _refused("suggest_keys", _OWNER)
     prepare = _refused("prepare", _OWNER)
     learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
+    tabulate = _refused("tabulate", "ask for the tables as a workload, or use synthesize")
     compare = _refused("compare", "the report of a job says how well its model fits what was measured")
 
     def _prepared(self, asked: Question) -> Prepared | None:
