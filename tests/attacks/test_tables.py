@@ -377,12 +377,12 @@ def test_a_count_inside_a_condition_is_released_with_noise_and_paid_for() -> Non
     ("SELECT COUNT(*) FROM ev a CROSS JOIN ev b", "join"),
     ("SELECT COUNT(*) FROM ev, ev AS b", ""),
     ("SELECT COUNT(*) FROM ev WHERE (SELECT COUNT(*) FROM ev AS o WHERE o.v = ev.v) = 1", "unit"),  # E3
-    ("SELECT COUNT(*) FROM ev a WHERE EXISTS (SELECT 1 FROM ev b WHERE b.city = a.city AND b.v > a.v)", "unit|people"),
-    ("SELECT COUNT(*) FROM ev a, LATERAL (SELECT b.v FROM ev b WHERE b.city = a.city LIMIT 1) t", "unit|people"),
+    ("SELECT COUNT(*) FROM ev a WHERE EXISTS (SELECT 1 FROM ev b WHERE b.city = a.city AND b.v > a.v)", "people"),
+    ("SELECT COUNT(*) FROM ev a, LATERAL (SELECT b.v FROM ev b WHERE b.city = a.city LIMIT 1) t", "people"),
     ("SELECT COUNT(*) FROM ev WHERE v IN (SELECT v FROM ev WHERE secret)", ""),
     ("SELECT COUNT(*) FROM ev WHERE EXISTS (SELECT 1 FROM ev WHERE secret)", ""),
     ("SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (ORDER BY v) AS r FROM ev) WHERE r = 1", "window"),  # E5
-    ("SELECT COUNT(*) FROM ev WHERE uid NOT IN (SELECT v FROM ev WHERE secret)", "different people|groups by|another"),
+    ("SELECT COUNT(*) FROM ev WHERE uid NOT IN (SELECT v FROM ev WHERE secret)", ""),
     ("SELECT COUNT(*) FROM ev TABLESAMPLE 10%", ""),
     ("SELECT COUNT(*) FROM (SELECT DISTINCT ON (city) uid FROM ev)", ""),
     ("SELECT COUNT(*) FROM (SELECT uid FROM ev LIMIT 5)", "limit"),

@@ -411,7 +411,8 @@ def stand_in(asked: LoweredQuestion) -> Any:
     (_, shown), *_ = asked.outcome.columns
     found = [m for m in asked.measures if isinstance(shown, Column) and m.measure.name == shown.name]
     if not found:
-        return _some_key(shown.name, asked) if isinstance(shown, Column) else Fraction(1)
+        is_key = isinstance(shown, Column) and shown.name in [key.name for key in asked.keys]
+        return _some_key(shown.name, asked) if is_key and isinstance(shown, Column) else Fraction(1)
     one = found[0]
     if one.span is not None:
         first, days = one.span.first, one.arguments[0].kind

@@ -38,7 +38,10 @@ _FORM = (
     "this subquery in a condition",
     "write EXISTS (SELECT * FROM b WHERE b.k = a.k AND ...), or a.k IN (SELECT k FROM b)",
 )
-_UNTIED = ("a subquery here without a pair of equal columns", "tie it to the row outside: WHERE b.k = a.k AND ...")
+_UNTIED = (
+    "a subquery inside an expression without a pair of equal columns",
+    "tie it to the row outside: WHERE b.k = a.k AND ...",
+)
 _KEYS = "row outside"
 _VALUE = "value of "
 """How the source of a value is called: by the text of its subquery, so that equal ones are one."""
@@ -237,25 +240,23 @@ def lateral(item: Item, node: exp.Expr, lookup: Lookup, *, left: bool) -> Item:
 def with_values(node: exp.Expr) -> list[exp.Expr]:
     """The subqueries that stand where a value of this SELECT does; a column takes the place of each."""
     found: list[exp.Expr] = []
+    waiting: list[exp.Expr] = []
     for part in ("expressions", "where", "group", "having", "order", "qualify"):
         clause = node.args.get(part)
-        for one in clause if isinstance(clause, list) else [] if clause is None else [clause]:
-            found += _values(one)
+        waiting += clause if isinstance(clause, list) else [] if clause is None else [clause]
+    while waiting:
+        at = waiting.pop()
+        if type(at) is exp.Column and "subquery" in at.meta:
+            found.append(at)
+        elif type(at) is exp.Subquery and type(at.parent) not in (exp.In, exp.Exists):
+            name = exp.to_identifier(f"{_VALUE}{at.sql()}", quoted=True)
+            made = exp.Column(this=exp.to_identifier("value", quoted=True), table=name)
+            made.meta["subquery"] = at.copy()
+            at.replace(made)
+            found.append(made)
+        elif type(at) not in (exp.Select, exp.Subquery) and not isinstance(at, exp.SetOperation):
+            waiting += list(at.iter_expressions())
     return found
-
-
-def _values(node: exp.Expr) -> list[exp.Expr]:
-    if type(node) is exp.Column and "subquery" in node.meta:
-        return [node]
-    if type(node) is exp.Subquery and type(node.parent) not in (exp.In, exp.Exists):
-        name = f"{_VALUE}{node.sql()}"
-        made = exp.Column(this=exp.to_identifier("value", quoted=True), table=exp.to_identifier(name, quoted=True))
-        made.meta["subquery"] = node.copy()
-        node.replace(made)
-        return [made]
-    if type(node) in (exp.Select, exp.Subquery) or isinstance(node, exp.SetOperation):
-        return []
-    return [one for child in list(node.iter_expressions()) for one in _values(child)]
 
 
 def with_value(item: Item, column: exp.Expr, lookup: Lookup) -> Item:

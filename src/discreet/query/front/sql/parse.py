@@ -436,10 +436,10 @@ def _set_operation(node: exp.SetOperation, known: _Known) -> Rows:
     """UNION, INTERSECT and EXCEPT: of the distinct rows of each unit, NULL equal to NULL. UNION ALL keeps all rows."""
     if any(node.args.get(one) is not None for one in ("limit", "offset")):
         raise Unsupported("LIMIT in a subquery of rows", "use it at the end, over released values")
-    known = known.with_ctes(node.args.get("with_"))
+    known, distinct = known.with_ctes(node.args.get("with_")), set_distinct(node)
     parts = [_rows(part, known) for part in set_parts(node)]
     if type(node) is exp.Union:
-        return distinct_rows(united(parts)) if set_distinct(node) else united(parts)
+        return distinct_rows(united(parts)) if distinct else united(parts)
     return rows_by_side(parts, in_both=type(node) is exp.Intersect)
 
 
