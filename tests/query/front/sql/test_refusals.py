@@ -50,7 +50,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("E1", "SELECT COUNT(*) FROM visits SEMI JOIN patients ON patient_id = id", "SEMI JOIN"),
     ("E1", "SELECT COUNT(*) FROM visits ANTI JOIN patients ON patient_id = id", "ANTI JOIN"),
     ("E1", "SELECT COUNT(*) FROM visits ASOF JOIN patients ON patient_id = id", "ASOF JOIN"),
-    ("E1", "SELECT COUNT(*) FROM visits, LATERAL (SELECT 1 FROM patients) t", "a subquery here without a pair"),
+    ("E1", "SELECT COUNT(*) FROM visits, LATERAL (SELECT 1 FROM patients) t", "a subquery inside an expression without"),
     # E8: set operations
     ("E8", "SELECT COUNT(*) FROM (SELECT cost FROM visits EXCEPT ALL SELECT age FROM patients) t", "EXCEPT ALL"),
     ("E8", f"{V} INTERSECT ALL {V}", "INTERSECT ALL"),
