@@ -7,7 +7,7 @@ import sys
 
 SUITES = (
     "imports", "noise", "accounting", "mechanisms", "continual", "local", "synthetic", "accuracy", "budgets", "tables",
-    "engines", "key_kinds", "rivals", "curator", "learning",
+    "engines", "key_kinds", "rivals", "curator", "learning", "inference",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@
     python -m bench.accuracy tenths     the same for questions about a tenth of the rows
     python -m bench.accuracy trips      COUNT, SUM, AVG of 1e6 trips with nothing declared but the unit
     python -m bench.accuracy keys       keys that nobody listed, and users per day
+    python -m bench.accuracy plans      each question of a plan beside the same alone, declared and not
     python -m bench.accuracy peers      the same beside peers that are installed, with their caps and the best by hand
     python -m bench.accuracy time       Q2 with the choice beside Q2 with everything declared (DISCREET_ROWS=1e7)
     DISCREET_ADULT=adult.csv python -m bench.accuracy report      a report of 12 tables as one plan
@@ -29,6 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.accuracy_peers import peers
+from bench.accuracy_plans import plans
 from bench.accuracy_quantiles import several
 from bench.accuracy_report import report
 from bench.accuracy_sums import quantiles
@@ -297,6 +299,7 @@ PARTS = {
     "tenths": tenths,
     "trips": regions,
     "keys": products,
+    "plans": plans,
     "peers": peers,
     "time": time,
     **({"report": report} if "DISCREET_ADULT" in os.environ else {}),

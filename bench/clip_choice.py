@@ -22,9 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 from discreet.query.choose.choosing import EDGES, TYPICAL_SKEW
-from discreet.query.choose.clips import COUNTED, ascent
+from discreet.query.choose.clips import BEST, COUNTED, ascent
 from discreet.query.choose.histograms import Histogram
 from discreet.query.choose.shares import SIZES, share_of_clips
+from discreet.query.estimate.cuts import FURTHER, SHARE, noisy_cut, tells
 from discreet.randomness import SystemBits
 
 RUNS = int(os.environ.get("DISCREET_RUNS", "41"))
@@ -152,12 +153,25 @@ def oracle(sums: Sums, rng: np.random.Generator, epsilon: float = 1.0, runs: int
     return min(float(np.median(error(sums, step, noise))) for step in steps)
 
 
+@dataclass(frozen=True, slots=True)
+class Estimated:
+    """A share that a clip takes, its interval, and what is true: up to twice the clip, and in all."""
+
+    share: float
+    low: float
+    high: float
+    true: float
+    whole: float
+
+
 def chosen(
     sums: Sums, statistics: int, epsilon: Fraction, rng: np.random.Generator, bits: SystemBits
-) -> tuple[int, Fraction]:
-    """The step that is chosen where there are so many statistics, and what is left of ε for each of them."""
+) -> tuple[int, Fraction, Estimated | None]:
+    """The step that is chosen where there are so many statistics, what is left of ε for each of them, and what the
+    clip takes, where that is estimated.
+    """
     groups = len(sums.truth)
-    share = epsilon * Fraction(share_of_clips(groups)).limit_denominator(1024)
+    share = epsilon * Fraction(share_of_clips(groups, statistics)).limit_denominator(1024)
     looks = epsilon * Fraction(SIZES).limit_denominator(1024) if groups > 1 else Fraction(0)
     left = (epsilon - share - looks) / statistics
     typical = 1.0
@@ -165,18 +179,31 @@ def chosen(
         scale = float(1 / looks)
         seen = Histogram(sums.in_groups + rng.laplace(scale=scale, size=groups), scale, False).typical_groups()
         typical = TYPICAL_SKEW * groups if seen is None else seen
-    climb = ascent((1 - COUNTED) * share / statistics, float(1 / left), typical)
-    return climb.clip(sums.longer, bits), left
+    each, noise = share / statistics, float(1 / left)
+    estimating = SHARE * each if tells(BEST * typical * noise, SHARE * each) else Fraction(0)
+    step = ascent((1 - COUNTED) * each - estimating, noise, typical).clip(sums.longer, bits)
+    cut = noisy_cut(sums.longer, EDGES, step, estimating, bits) if estimating else None
+    if cut is None:
+        return step, left, None
+    clipped, farther = float(sums.clipped[step].sum()), float(sums.clipped[step + FURTHER].sum())
+    shares = cut.share_of(clipped + float(noise * EDGES[step] * rng.laplace(size=groups).sum()))
+    return (
+        step,
+        left,
+        None if shares is None else Estimated(*shares, 1 - clipped / farther, 1 - clipped / sums.truth.sum()),
+    )
 
 
 def measured(
-    sums: Sums, statistics: int = 1, epsilon: Fraction = Fraction(1), runs: int = RUNS, seed: int = 11
+    sums: Sums, statistics: int = 1, epsilon: Fraction = Fraction(1), estimates: list[Estimated] | None = None
 ) -> Floats:
-    """The error of each run."""
-    rng, bits = np.random.default_rng([seed, sums.units, int(sums.truth.sum())]), SystemBits()
+    """The error of each run; ``estimates`` gets what clips took."""
+    rng, bits = np.random.default_rng([11, sums.units, int(sums.truth.sum())]), SystemBits()
+    estimates = [] if estimates is None else estimates
     found = []
-    for _ in range(runs):
-        step, left = chosen(sums, statistics, epsilon, rng, bits)
+    for _ in range(RUNS):
+        step, left, cut = chosen(sums, statistics, epsilon, rng, bits)
+        estimates += [] if cut is None else [cut]
         found.append(float(error(sums, step, rng.laplace(scale=float(1 / left), size=len(sums.truth)))))
     return np.array(found)
 
@@ -195,6 +222,8 @@ class Cell:
     ours: float
     together: float
     """Beside another statistic."""
+    estimates: tuple[Estimated, ...]
+    """Of what clips took."""
 
     @property
     def ratio(self) -> float:
@@ -217,25 +246,40 @@ def cells(kinds: dict[str, Sizes], many: tuple[int, ...]) -> Iterator[Cell]:
                     for what, numbers in (("COUNT", np.ones_like(values)), ("SUM", values)):
                         sums = sums_of(unit, group, numbers, groups)
                         best = oracle(sums, np.random.default_rng(3))
-                        alone, both = (float(np.median(measured(sums, n))) for n in (1, 2))
-                        yield Cell(kind, units, groups, home, skew, what, best, alone, both)
+                        cuts: list[Estimated] = []
+                        alone, both = (float(np.median(measured(sums, n, estimates=cuts))) for n in (1, 2))
+                        yield Cell(kind, units, groups, home, skew, what, best, alone, both, tuple(cuts))
 
 
 def clips() -> None:
     """Ratios to the oracle, of the kinds that were tuned on and of those that were not."""
     shown = Table("kinds", "groups", "cells", "median", "90 %", "worst", "worst cell", "both: median", "both: worst",
+                  "worst cell of both",
                   title=f"Ratio to max(oracle, 0.2 %), ε = 1 in all, medians of {RUNS} runs")  # fmt: skip
+    taken = Table("kinds", "groups", "kind", "estimates", "hold", "share", "half of the interval", "true",
+                  "with all beyond", title="What clips take of totals up to twice their length (medians)")  # fmt: skip
     for name, kinds in (("tuned", TUNED), ("kept out", KEPT_OUT), ("cannot be seen", UNSEEN)):
         for groups in (1, 24, 200):
             some = list(cells(kinds, (groups,)))
-            worst = max(some, key=lambda cell: cell.ratio)
+            worst, of_both = max(some, key=lambda cell: cell.ratio), max(some, key=lambda cell: cell.both)
+            for kind in kinds:
+                cuts = [cut for cell in some if cell.kind == kind for cut in cell.estimates]
+                if len(cuts) > RUNS:
+                    hold = np.mean([cut.low <= cut.true <= cut.high for cut in cuts])
+                    columns = [[cut.share, (cut.high - cut.low) / 2, cut.true, cut.whole] for cut in cuts]
+                    medians = np.median(columns, axis=0)
+                    taken.add_row(
+                        name, str(groups), kind, str(len(cuts)), f"{hold:.1%}", *(f"{m:.1%}" for m in medians)
+                    )
             ratios, both = np.array([cell.ratio for cell in some]), np.array([cell.both for cell in some])
             shown.add_row(
                 name, str(groups), str(len(some)), f"{np.median(ratios):.2f}", f"{np.quantile(ratios, 0.9):.2f}",
                 f"{worst.ratio:.2f}", f"{worst.what}, {worst.kind}, {worst.units:,} units, home {worst.home}, "
                 f"sizes 1/rank^{worst.skew:g}", f"{np.median(both):.2f}", f"{both.max():.2f}",
+                f"{of_both.what}, {of_both.kind}, {of_both.units:,}",
             )  # fmt: skip
-    Console(width=170).print(shown)
+    Console(width=200).print(shown)
+    Console(width=140).print(taken)
 
 
 def tenths() -> None:

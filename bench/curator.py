@@ -1,6 +1,6 @@
 """The curator under load: real server processes on a ledger with full durability, asked over HTTP.
 
-    python -m bench.curator [load] [verify] [strangers] [timing] [prepared] [soak] [fuzz] [race] [kill]
+    python -m bench.curator [load] [verify] [strangers] [timing] [beside] [prepared] [soak] [fuzz] [race] [kill]
 
 There is no peer to stand beside: the figures are held against what was asked for. How many rounds is an option, such as
 ``fuzz=2000 race=20 kill=300 soak=100000``. With PostgreSQL on the machine, races and kills run on both stores.
@@ -47,6 +47,12 @@ from tools.servers import Missing
 
 SECONDS = 8.0
 GRID = 0.25
+SHORT = "SELECT COUNT(*) AS n, SUM(pay) AS s FROM s"
+LONG = (
+    "SELECT "
+    + ", ".join(f"VARIANCE(pay * {i} + age) AS v{i}, MEDIAN(pay + {i}) AS m{i}" for i in range(1, 3))
+    + " FROM t"
+)
 PREVIEW = {"sql": "SELECT COUNT(*) AS n FROM notes", "epsilon": "0.1"}
 
 
@@ -163,6 +169,69 @@ def timing(folder: Path, rows: int = 1_000_000, rounds: int = 15) -> list[Row]:
             asked(f"AUC of reply times, {grid} grid of {quantum} s", f"{auc:.2f}", "0.60", 0.1 / max(auc - 0.5, 0.05))
         )
     return found
+
+
+def beside(folder: Path, rows: int = 2_000_000) -> list[Row]:
+    """Four short questions of four analysts at once, alone and beside a long one of a fifth, over HTTP."""
+    (folder / "data").mkdir(parents=True)
+    ids = np.arange(rows)
+    pq.write_table(pa.table({"id": ids, "pay": ids % 100, "age": ids % 90}), folder / "data" / "t.parquet")
+    pq.write_table(pa.table({"id": ids[:1000], "pay": ids[:1000] % 100}), folder / "data" / "s.parquet")
+    config = folder / "curator.toml"
+    bounds = "columns.pay = {bounds = [0, 100]}\n"
+    config.write_text(
+        '[server]\nquantum = 0.01\n[datasets.d]\nbudget = {epsilon = "1000"}\n'
+        f'[datasets.d.tables.t]\nsource = "t.parquet"\nunit = "id"\n{bounds}columns.age = {{bounds = [0, 100]}}\n'
+        f'[datasets.d.tables.s]\nsource = "s.parquet"\nunit = "id"\n{bounds}'
+    )
+    curator = open_curator(read_config(config), create=True)
+    names = [f"analyst {i}" for i in range(5)]
+    tokens = []
+    for name in names:
+        curator.ledger.owner.add_analyst(name)
+        curator.ledger.owner.grant(name, "d")
+        tokens.append(curator.access.issue(name, Role.ANALYST))
+    curator.close()
+    server = Server(folder, config)
+    took: dict[str, list[float]] = {"alone": [], "beside": [], "long": []}
+    keys = iter(range(10**6))
+
+    def ask(token: str, text: str, into: str) -> None:
+        body = {"sql": text, "epsilon": "0.1", "key": f"k{next(keys)}"}
+        began = time.monotonic()
+        status, reply = server.ask_for("POST", "/api/datasets/d/questions", body, token)
+        assert status == 200, reply
+        took[into].append(time.monotonic() - began)
+
+    def at_a_time(into: str) -> None:
+        threads = [threading.Thread(target=ask, args=(token, SHORT, into)) for token in tokens[:4]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    try:
+        for _ in range(3):
+            at_a_time("alone")
+        took["alone"].clear()  # the engines were still starting
+        for _ in range(5):
+            at_a_time("alone")
+        long = threading.Thread(target=ask, args=(tokens[4], LONG, "long"))
+        long.start()
+        time.sleep(0.3)
+        while long.is_alive():
+            at_a_time("beside")
+        long.join()
+    finally:
+        server.kill()
+    middle = {name: statistics.median(seconds) for name, seconds in took.items() if seconds}
+    times = middle["beside"] / middle["alone"]
+    return [
+        asked(
+            f"a short question beside one of {middle['long']:.1f} s ({len(took['beside'])} of them)",
+            f"{middle['beside'] * 1e3:.0f} ms, {times:.2f} x {middle['alone'] * 1e3:.0f} ms alone", "2 x", 2 / times,
+        )
+    ]  # fmt: skip
 
 
 def reply_times(folder: Path, grid: str, quantum: float, *, rows: int, there: int, rounds: int) -> list[float]:
@@ -409,12 +478,13 @@ def stores() -> Iterator[dict[str, Callable[[], str | None]]]:
 
 
 def main() -> None:
-    known = {"load", "verify", "strangers", "timing", "prepared", "soak", "fuzz", "race", "kill"}
+    known = {"load", "verify", "strangers", "timing", "beside", "prepared", "soak", "fuzz", "race", "kill"}
     said = {name: text for name, _, text in (one.partition("=") for one in sys.argv[1:]) if name in known} or {
         "load": "",
         "verify": "",
         "strangers": "",
         "timing": "",
+        "beside": "",
         "prepared": "1e7",
         "fuzz": "500",
         "race": "20",
@@ -431,6 +501,8 @@ def main() -> None:
             rows += strangers(folder / "strangers", int(said["strangers"] or 500))
         if "timing" in said:
             rows += timing(folder / "timing")
+        if "beside" in said:
+            rows += beside(folder / "beside")
         if "prepared" in said:
             rows += prepared(folder / "prepared", int(float(said["prepared"] or "1e7")))
         if "soak" in said:

@@ -1,7 +1,8 @@
 """Questions that others wrote: how many are answered, refused, or wrong. ``python -m bench.sql_corpora FOLDER ...``
 
 A folder holds ``questions.sql`` (statements that end in a semicolon, each after a line ``-- name``, or
-``-- name: refused, why`` where no answer is right) and ``tables.json`` (columns by type and range, from which rows are
+``-- name: refused, why`` where no answer is right; ``-- name: in tsql`` where it is spelled as another database spells
+it, and after a line ``==`` as DuckDB does) and ``tables.json`` (columns by type and range, from which rows are
 made up). Every question is asked at a price at which noise does not matter, with caps that cut nobody, and compared
 with what DuckDB answers to the same text. Without a folder: the four that ship with the tests.
 """
@@ -44,6 +45,9 @@ class Text:
     name: str
     sql: str
     refused: str | None
+    dialect: str | None = None
+    plain: str = ""
+    """The same as DuckDB writes it, if that is another text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,10 @@ def texts(folder: Path) -> list[Text]:
     for part in re.split(r"(?m)^-- ", (folder / "questions.sql").read_text())[1:]:
         title, _, sql = part.partition("\n")
         name, _, note = title.partition(":")
+        sql, _, plain = sql.partition("\n==\n")
+        dialect = note.strip().removeprefix("in ") if note.strip().startswith("in ") else None
         refused = note.strip().removeprefix("refused,").strip() if note.strip().startswith("refused") else None
-        found.append(Text(name.strip(), sql.strip().rstrip(";"), refused))
+        found.append(Text(name.strip(), sql.strip().rstrip(";"), refused, dialect, plain.strip().rstrip(";")))
     return found
 
 
@@ -149,7 +155,7 @@ def results(folder: Path, every: int = 1) -> Iterator[Result]:
         try:
             for _ in range(TIMES):
                 start = time.process_time()
-                query = session.sql(text.sql)
+                query = session.sql(text.sql, dialect=text.dialect)
                 query.preview(epsilon=PRICE, delta=DELTA)
                 seconds = min(seconds, time.process_time() - start)
         except dp.errors.DiscreetError as error:
@@ -157,7 +163,7 @@ def results(folder: Path, every: int = 1) -> Iterator[Result]:
             continue
         answer = query.release(epsilon=PRICE, delta=DELTA)
         found = [tuple(row.values()) for row in answer.rows]
-        why = _differs(found, truth, text.sql)
+        why = _differs(found, truth, text.plain or text.sql)
         yield Result(text, "wrong" if why else "answered", why, seconds)
 
 

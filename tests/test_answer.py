@@ -79,7 +79,7 @@ def test_how_a_value_is_shown(value: Any, shown: str) -> None:
 
 
 def test_the_error_bar_is_shown() -> None:
-    assert str(answer(42, Bar())) == "42 ± 4 (95 %), spent epsilon 1"
+    assert str(answer(42, Bar())) == "42 ± 4 (95%), spent epsilon 1"
     assert answer(42, story=("counted", "added noise")).explain() == "1. counted\n2. added noise\n3. spent epsilon 1"
 
 

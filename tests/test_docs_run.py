@@ -75,6 +75,11 @@ TEXT = {
     "docs/how-to/move-from-smartnoise.md": {"# visits.yaml": "a file for another library", "import snsql": RIVAL},
     "docs/how-to/move-from-tumult.md": {"from tmlt": RIVAL},
     "docs/how-to/notebook.md": {"%load_ext": "tests/curator/client/test_magic.py::test_the_page_works_in_ipython"},
+    "docs/how-to/sql-tools.md": {
+        "$ psql": "tests/curator/wire/test_connection.py::test_psql_connects_lists_and_asks",
+        "hospital=>": "tests/curator/wire/test_session.py::test_a_price_is_a_comment_or_a_setting",
+        "from sqlalchemy": "tests/curator/wire/test_connection.py::test_sqlalchemy_reflects_and_pandas_reads",
+    },
     "docs/how-to/operations.md": {"duckdb -c": "needs a bucket at a provider"},
     "docs/how-to/postgres.md": {
         "import discreet": "tests/engines/postgres/test_engine.py::test_the_page_works_as_it_is_written",
@@ -193,7 +198,8 @@ def test_every_block_runs(
             source = re.sub(r"(discreet serve \S+)", rf"\1 --port {free}", source).replace("8750", free)
         got = run_cell(replace(cell, source=source), names, f"{page}, cell {number}")
         wrong.append(differs(cell, got))
-    assert not "\n".join(filter(None, wrong))
+    if any(wrong):
+        pytest.fail("\n".join(filter(None, wrong)))  # whole: pytest shortens what an assert compares
 
 
 def test_a_wrong_output_is_seen() -> None:

@@ -23,6 +23,7 @@ from discreet.errors import (
     OverBudget,
     Unsupported,
 )
+from discreet.privacy.promises.measures import Approx, Pure
 
 
 def drawn() -> dict[str, str | None]:
@@ -99,16 +100,16 @@ def test_errors_keep_their_fields() -> None:
 @pytest.mark.parametrize(
     ("asked", "hint"),
     [
-        (f"epsilon {0.1 * 3}", 'write "0.3"'),
-        (f"epsilon 1, delta {1.1 * 3}", 'write "3.3"'),
-        ("epsilon 3/10", "ask for less"),
-        (f"epsilon {0.1 + 0.7}", "ask for less"),  # just below 0.8: what is meant is more
-        (f"epsilon {2**0.5}", "ask for less"),
+        (Pure(0.1 * 3), 'write "0.3"'),
+        (Approx(1, 0.1 * 3), 'write "0.3"'),
+        (Pure("3/10"), "ask for less"),
+        (Pure(0.1 + 0.7), "ask for less"),  # just below 0.8: what is meant is more
+        (Pure(2**0.5), "ask for less"),
     ],
 )
-def test_who_computes_with_floats_is_told(asked: str, hint: str) -> None:
-    assert hint in str(OverBudget(asked=asked, left="epsilon 3/10"))
-    assert "owner" in str(OverBudget(asked=asked, left="epsilon 0"))
+def test_who_computes_with_floats_is_told(asked: Pure | Approx, hint: str) -> None:
+    assert hint in str(OverBudget(asked=asked, left=Pure("3/10")))
+    assert "owner" in str(OverBudget(asked=asked, left=Pure(0)))
 
 
 def test_a_missing_part_is_named_by_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ LAYERS = """
     checking.attacks
     checking.sampling
     checking.exact
+    curator.wire
     curator curator.client curator.http
     curator.service
     curator.planning
@@ -67,7 +68,7 @@ LAYERS = """
     privacy
     randomness
     progress picture unit_id shown
-    errors+exact
+    errors+exact+messages
 """
 GROUPS = [(row, group) for row, line in enumerate(LAYERS.split("\n")) for group in line.split()]
 PLACE = {name: (row, group) for row, group in GROUPS for name in group.split("+")}

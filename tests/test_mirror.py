@@ -21,6 +21,7 @@ ABOUT_THE_PROJECT = {
     "sampled_tests",
     "servers",
     "site",
+    "words",
 }
 
 

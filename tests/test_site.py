@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from discreet.curator.service.access import TABLE
 from discreet.query.functions.catalogue import FUNCTIONS
 from tests.helpers.browser import Browser
 from tools import proofs
-from tools.site import anatomy, build, check, listings, navigation, notebooks, pictures, screens, symbols
+from tools.site import anatomy, build, check, lectures, listings, navigation, notebooks, pictures, screens, symbols
 from tools.site.cells import SHELL, cells
 from tools.site.raised import raised_by
 from tools.site.stage import outside_code
@@ -187,15 +188,43 @@ def test_notebooks_hold_their_pictures_and_their_links_lead_somewhere(site: Path
     assert shown >= 10
 
 
+FRACTION = """
+const [above, below] = [...document.querySelector('math[display=block] mfrac').children];
+const [a, b] = [above.getBoundingClientRect(), below.getBoundingClientRect()];
+return a.bottom <= b.top + 2 && a.left < b.right && b.left < a.right && a.width > 5 && b.width > 5;
+"""
+
+
 def test_formulas_are_typeset_and_solutions_are_folded_away(site: Path, browser: Browser) -> None:
     browser.open((site / "lectures/privacy-loss.html").as_uri())
     script = browser.driver.execute_script
     assert script("return document.querySelectorAll('article sup').length") > 10
+    assert script("return document.querySelectorAll('article math').length") >= 7
+    assert script(FRACTION), "the numerator does not stand above the denominator"
     assert "^(" not in script("return [...document.querySelectorAll('article p')].map((p) => p.textContent).join(' ')")
     assert script("return [...document.querySelectorAll('details.solution')].map((d) => d.open)") == [False] * 3
     script("document.querySelector('details.solution').open = true")
     assert "# Solution" in browser.find("details.solution code").text
     assert browser.errors() == []
+
+
+def test_every_formula_is_understood(site: Path) -> None:
+    """No command of LaTeX is left over; sums, integrals, roots and fractions are what they are called."""
+    parts: Counter[str] = Counter()
+    for source in sorted((navigation.DOCS / "lectures").glob("*.md")):
+        written = [line for line in lectures.unwrap(source.read_text()).split("\n") if line.startswith("$$")]
+        assert all(line.endswith("$$") and len(line) > 4 for line in written), source.name
+        html = page(site, f"lectures/{'index' if source.stem == 'README' else source.stem}.html")
+        made = re.findall(r'<div class="formula">\s*(<math.*?</math>)', html, re.DOTALL)
+        assert len(made) == len(written), source.name
+        assert not [one for one in made if re.search(r"\\\\|\$", one)], source.name
+        for one in made:
+            parts.update(re.findall(r"<(mfrac|msqrt)\b", one))
+            parts.update({"sum": len(re.findall("2211;|∑", one)), "integral": len(re.findall("222B;|∫", one))})
+    assert parts["mfrac"] > 40
+    assert parts["msqrt"] >= 4
+    assert parts["sum"] >= 7
+    assert parts["integral"] >= 3
 
 
 def test_pictures_are_drawn_and_small(site: Path) -> None:

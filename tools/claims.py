@@ -292,6 +292,14 @@ CLAIMS = (
         "tests/synthetic/test_spending.py::test_a_choice_keeps_its_price_and_the_price_of_a_monotone_one_is_refuted",
     ),
     Claim(
+        "tables over a hierarchy that add up",
+        ("synthetic.hierarchical.plan.HierarchicalPlan", "synthetic.hierarchical.released.PublishedTables"),
+        "add/remove", "a unit, as its source says",
+        "all tables of one publication, measured once; whole numbers and rows are functions of them",
+        "synthetic/hierarchical/hierarchical.md",
+        "tests/synthetic/hierarchical/test_measure.py::test_the_joint_law_keeps_the_budget_for_every_row",
+    ),
+    Claim(
         "statistical queries",
         (
             "learning.oracle.Oracle", "learning.oracle_noise.OracleNoise", "learning.oracle_noise.GaussianNoise",
@@ -304,7 +312,9 @@ CLAIMS = (
         "estimators",
         (
             "learning.estimator.Estimator", "learning.models.kmeans.KMeans",
-            "learning.models.linear.LinearRegression", "learning.models.logistic.LogisticRegression",
+            "learning.models.linear.LinearRegression", "learning.models.generalized.Generalized",
+            "learning.models.generalized.Logit", "learning.models.generalized.PoissonRegression",
+            "learning.models.logistic.LogisticRegression",
             "learning.models.logistic.TabularClassifier", "learning.models.naive_bayes.Bayes",
             "learning.models.naive_bayes.CategoricalNB", "learning.models.naive_bayes.GaussianNB",
             "learning.models.pca.PCA", "learning.preprocessing.scaling.StandardScaler",
@@ -342,8 +352,10 @@ CARRIED = {
         "checking.exact.roles.ClaimsPrivacy",
     ),
     "an answer, or a preview of one: what its mechanism or query states": (
-        "answer.Answer", "query.answer.answer.TableAnswer", "query.answer.preview.Preview",
-        "query.profile.profile.Profile", "curator.client.remote_answer.RemotePreview",
+        "answer.Answer", "answer.GivenValue", "query.answer.answer.TableAnswer", "query.answer.preview.Preview",
+        "query.profile.profile.Profile", "session.regress.RegressionPreview",
+        "learning.inference.comparisons.TestResult", "learning.inference.survival.SurvivalCurve",
+        "curator.client.remote_answer.RemotePreview",
         "curator.client.remote_answer.RemoteAnswer", "curator.client.remote_board.RemoteBoard",
         "curator.client.remote_synthetic.RemoteSynthetic",
     ),

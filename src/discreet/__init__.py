@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.answer import Answer
     from discreet.checking import audit, check
     from discreet.curator.client.client import connect
+    from discreet.learning import inference
     from discreet.mechanisms import exponential, gaussian, laplace, randomized_response
     from discreet.privacy import budgets
     from discreet.privacy.accountants.compose import compose
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.privacy.promises.neighbours import Neighbours
     from discreet.query.answer.answer import TableAnswer
     from discreet.query.front.verbs import case, col, expr, lit
+    from discreet.query.plan.key_sets import hierarchy
     from discreet.query.plan.schema import EACH_ROW as each_row  # noqa: N811 - a constant that people write
     from discreet.query.plan.schema import bounds, keys, table, unknown_keys
     from discreet.session.session import Session
@@ -73,6 +75,8 @@ __all__ = [
     "exponential",
     "expr",
     "gaussian",
+    "hierarchy",
+    "inference",
     "keys",
     "laplace",
     "learning",
@@ -95,6 +99,7 @@ _PACKAGES = """agg answer biased checking continual engines errors exact learnin
 _MODULES = {name: f"discreet.{name}" for name in _PACKAGES.split()} | {
     "budgets": "discreet.privacy.budgets",
     "events": "discreet.privacy.promises.events",
+    "inference": "discreet.learning.inference",
     "plots": "discreet.privacy.attacker.plots",
 }
 _NAMES = {
@@ -112,6 +117,7 @@ _NAMES = {
     "discreet.privacy.promises.neighbours": ("Neighbours",),
     "discreet.query.answer.answer": ("TableAnswer",),
     "discreet.query.front.verbs": ("case", "col", "expr", "lit",),
+    "discreet.query.plan.key_sets": ("hierarchy",),
     "discreet.query.plan.schema": ("bounds", "each_row", "keys", "table", "unknown_keys",),
     "discreet.session.session": ("Session",),
 }  # fmt: skip

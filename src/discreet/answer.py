@@ -6,7 +6,7 @@ Promise: an answer is a value, not a plan: reading it twice draws nothing and co
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ import numpy as np
 from discreet.errors import BadParameter
 from discreet.exact import Number, significant
 from discreet.exact import number as exact_number
+from discreet.messages import Message, message
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.receipt import Receipt
 
@@ -23,42 +24,29 @@ CONFIDENCE = Fraction(95, 100)
 _SHOWN = 6
 
 
-class GivenValue(str):
-    """A note on a value that was released first and stands in the query as a constant: ``name``, ``value``, ``error``.
+@dataclass(frozen=True, slots=True)
+class GivenValue:
+    """A value that was released first and stands in the query as a constant.
 
-    ``error`` is its own error bar (95 %), which those of the answer do not hold: they are about the query with this
-    value in it. None where it has none.
-
-    >>> GivenValue("mean_cost", 1.5, 0.25, "epsilon 1/5").split("; ")[0]
-    'released first, for epsilon 1/5: mean_cost = 1.5 ± 0.25'
+    >>> GivenValue("mean_cost", 1.5, 0.25, "epsilon 1/5").note.text()
+    'mean_cost = 1.5 ± 0.25 was released first, for epsilon 1/5. ± is for the query with it.'
     """
 
-    __slots__ = ("error", "name", "value")
     name: str
     value: Any
     error: float | None
+    """Its own 95% confidence interval is ± this, which ± of the answer leaves out; None where it has none."""
+    cost: str
 
-    def __new__(cls, name: str, value: Any, error: float | None, cost: str) -> GivenValue:
-        """The note, with its fields."""
-        shown = "NULL" if value is None else significant(value, 6) if isinstance(value, float) else str(value)
-        bar = "" if error is None else f" ± {significant(error, 3)}"
-        note = super().__new__(
-            cls,
-            f"released first, for {cost}: {name} = {shown}{bar}; "
-            f"± in the answer is about the query with {shown}, not with the exact {name}",
-        )
-        note.name, note.value, note.error = name, value, error
-        return note
+    @property
+    def note(self) -> Message:
+        """The same as a note on the answer."""
+        return message("given_value", name=self.name, value=self.value, error=self.error, cost=self.cost)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _given_again, (str(self), self.name, self.value, self.error)
-
-
-def _given_again(text: str, name: str, value: Any, error: float | None) -> GivenValue:
-    """A stored note."""
-    note = str.__new__(GivenValue, text)
-    note.name, note.value, note.error = name, value, error
-    return note
+    @staticmethod
+    def of(notes: Iterable[Message]) -> tuple[GivenValue, ...]:
+        """The values that some notes are about."""
+        return tuple(GivenValue(**note.fields) for note in notes if note.code == "given_value")
 
 
 class Accuracy(Protocol):
@@ -123,7 +111,7 @@ class Answer:
     def _bar(self) -> str:
         if self.accuracy is None:
             return ""
-        return f" ± {significant(self.accuracy.error_at(CONFIDENCE), 6)} (95 %)"
+        return f" ± {significant(self.accuracy.error_at(CONFIDENCE), 6)} (95%)"
 
     def _repr_html_(self) -> str:
         steps = "".join(f"<li>{html.escape(step)}</li>" for step in self.story)

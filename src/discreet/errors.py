@@ -32,14 +32,18 @@
     └── MissingExtra        an optional part is not installed
 
 Promise: a message is made of parameters, prices and names that the caller gave; never of a data value, and
-never of anything that depends on one.
+never of anything that depends on one. ``error.code`` and ``error.fields`` say what happened to programs; what to do
+depends on where it is read, and is a message of its own (``error.fix``): ``error.text(Interface.COMMAND)``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from discreet.messages import Interface, Message, message
 
 _SHOWN = 60
 
@@ -57,8 +61,56 @@ def _show(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
+def code_of(kind: str) -> str:
+    """The name of a class of errors as a code.
+
+    >>> code_of("OverBudget")
+    'over_budget'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", kind).lower()
+
+
 class DiscreetError(Exception):
-    """The root of all errors raised on purpose."""
+    """The root of all errors raised on purpose.
+
+    >>> error = BadQuestion(
+    ...     "AVG needs a number with bounds", message("declare_bounds", column="cost", expression="cost")
+    ... )
+    >>> error.code, error.text(Interface.COMMAND)
+    ('bad_question', 'AVG needs a number with bounds; give --bounds cost=low:high, or write CLAMP(cost, low, high)')
+    """
+
+    FIELDS: ClassVar[tuple[str, ...]] = ()
+    """The attributes that say more than the class does."""
+    fix: Message | None = None
+    """What to do, in the words of whoever reads it."""
+
+    def __init__(self, what: str = "", fix: Message | None = None) -> None:
+        super().__init__(what)
+        if fix is not None:
+            self.fix = fix
+
+    @property
+    def code(self) -> str:
+        """The class as a stable name for programs."""
+        return code_of(type(self).__name__)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What programs need to know of it."""
+        return {name: getattr(self, name) for name in self.FIELDS}
+
+    def text(self, interface: Interface = Interface.PYTHON) -> str:
+        """What happened and what to do, in the words of an interface."""
+        what = self._what(interface)
+        return what if self.fix is None else f"{what}; {self.fix.text(interface)}"
+
+    def _what(self, interface: Interface) -> str:
+        """What happened."""
+        return str(self.args[0]) if self.args else ""
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 class BadParameter(DiscreetError, ValueError):
@@ -70,10 +122,16 @@ class BadParameter(DiscreetError, ValueError):
     discreet.errors.BadParameter: scale is -1, but it must be above 0
     """
 
-    def __init__(self, name: str, value: object, must: str) -> None:
+    FIELDS = ("name", "must")
+    _shown: str = ""
+    _missing: bool = False
+
+    def __init__(self, name: str, value: object, must: str, fix: Message | None = None) -> None:
         self.name = name
         self.must = must
-        super().__init__(f"{name} is {_show(value)}, but it {must}")
+        self._shown = _show(value)
+        self._missing = value is None or (isinstance(value, str) and not value)
+        super().__init__(f"{name} is {self._shown}, but it {must}", fix)
 
     def renamed(self, name: str, note: str = "") -> BadParameter:
         """The same error under another name, such as its place in a file.
@@ -81,9 +139,15 @@ class BadParameter(DiscreetError, ValueError):
         >>> BadParameter("port", "x", "must be a whole number").renamed("server.port", " (in curator.toml)").args[0]
         "server.port is 'x', but it must be a whole number (in curator.toml)"
         """
-        found = BadParameter(name, None, self.must + note)
-        found.args = (name + str(self).removeprefix(self.name) + note,)
-        return found
+        renamed = BadParameter(name, None, self.must + note, self.fix)
+        renamed.args = (f"{name} is {self._shown}, but it {self.must}{note}",)
+        renamed._shown, renamed._missing = self._shown, self._missing
+        return renamed
+
+    def _what(self, interface: Interface) -> str:
+        if interface is Interface.COMMAND and self._missing and self.name.isidentifier():
+            return f"--{self.name.replace('_', '-')} is not given: it {self.must}"
+        return super()._what(interface)
 
 
 class BadData(DiscreetError, ValueError):
@@ -93,6 +157,7 @@ class BadData(DiscreetError, ValueError):
 class BadQuestion(DiscreetError, ValueError):
     """A question that cannot be asked of these tables. Raised before data is touched; nothing was spent."""
 
+    FIELDS: ClassVar[tuple[str, ...]] = ("column",)
     column: str | None = None
     """The column that was not found, if that is why."""
 
@@ -112,6 +177,8 @@ class Unsupported(BadQuestion):
     discreet.errors.Unsupported: a window function cannot be asked here; aggregate with GROUP BY instead
     """
 
+    FIELDS = ("what", "hint", "column")
+
     def __init__(self, what: str, hint: str) -> None:
         self.what = what
         self.hint = hint
@@ -126,6 +193,8 @@ class EngineUnreachable(DiscreetError):
         ...
     discreet.errors.EngineUnreachable: the PostgreSQL server cannot be reached; nothing was spent. ...
     """
+
+    FIELDS = ("what",)
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -146,8 +215,10 @@ class EngineFailed(DiscreetError):
     sets it. It gives one answer at most.
     """
 
+    FIELDS = ("again",)
+    again: Callable[[], Any] | None = None
+
     def __init__(self) -> None:
-        self.again: Callable[[], Any] | None = None
         super().__init__(
             "the engine could not finish; what was spent stays spent. The owner's log has the kind of failure, unless "
             "the service itself ended"
@@ -176,38 +247,46 @@ class NoLaw(DiscreetError):
     """A mechanism whose output law is not written down cannot be checked exactly; audit it by samples."""
 
 
-def _exact_hint(asked: object) -> str | None:
+def _decimal_just_below(amount: object) -> str | None:
     """For who computed an amount in floats: what they meant, if it is a short decimal just below."""
-    for written in re.findall(r"\d+\.\d{15,}", str(asked)):
-        meant = f"{float(written):.12g}"
-        if len(meant) < 10 and float(meant) < float(written):
-            return f'floats such as 0.1 * 3 are not exact: write "{meant}"'
+    for value in _numbers(amount):
+        meant = f"{float(value):.12g}"
+        if len(meant) < 10 and Fraction(meant) < value and value - Fraction(meant) < Fraction(1, 10**12):
+            return meant
     return None
+
+
+def _numbers(amount: object) -> list[Fraction]:
+    """The numbers of an amount: epsilon, delta and rho."""
+    names = getattr(type(amount), "__dataclass_fields__", {})
+    return [value for name in names if isinstance(value := getattr(amount, name), Fraction)]
 
 
 class OverBudget(DiscreetError):
     """The budget does not cover the cost. Raised before anything is drawn or spent.
 
-    >>> raise OverBudget(asked="epsilon 1/2", left="epsilon 1/10")
+    >>> from discreet.privacy.promises.measures import Pure
+    >>> raise OverBudget(asked=Pure("0.5"), left=Pure("0.1"))
     Traceback (most recent call last):
         ...
     discreet.errors.OverBudget: asked for epsilon 1/2, and epsilon 1/10 is left; ask for less, or accept more error
-    >>> raise OverBudget(asked=f"epsilon {0.1 * 3}", left="epsilon 3/10")
+    >>> raise OverBudget(asked=Pure(0.1 * 3), left=Pure("0.3"))
     Traceback (most recent call last):
         ...
     discreet.errors.OverBudget: asked for ...; floats such as 0.1 * 3 are not exact: write "0.3"
     """
 
+    FIELDS = ("asked", "left")
+
     def __init__(self, *, asked: object, left: object) -> None:
         self.asked = asked
         self.left = left
-        spent = not re.search("[1-9]", str(left).partition(", delta")[0])
-        hint = (
-            "only its owner can raise the budget"
-            if spent
-            else _exact_hint(asked) or "ask for less, or accept more error"
-        )
-        super().__init__(f"asked for {asked}, and {left} is left; {hint}")
+        amounts, meant = _numbers(left)[:1], _decimal_just_below(asked)
+        if amounts == [0]:
+            fix = message("owner_raises")
+        else:
+            fix = message("smaller_epsilon") if meant is None else message("exact_decimal", meant=meant)
+        super().__init__(f"asked for {asked}, and {left} is left", fix)
 
 
 class ReceiptRefused(DiscreetError):
@@ -226,6 +305,8 @@ class CuratorRefused(DiscreetError):
         ...
     discreet.errors.CuratorRefused: a valid token is needed here
     """
+
+    FIELDS = ("kind",)
 
     def __init__(self, kind: str, message: str) -> None:
         self.kind = kind
@@ -306,6 +387,8 @@ class MissingExtra(DiscreetError, ImportError):
         ...
     discreet.errors.MissingExtra: plots: an optional part is missing (extra "plot"); pip install "matplotlib>=3.9"
     """
+
+    FIELDS = ("extra",)
 
     def __init__(self, what: str, *, extra: str) -> None:
         self.extra = extra

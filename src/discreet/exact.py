@@ -336,3 +336,20 @@ def significant(value: float, digits: int) -> str:
     if not math.isfinite(value) or (value and not 1e-4 <= abs(value) < 1e15):
         return short
     return f"{Decimal(short):,f}"
+
+
+def with_bar(value: float, error: float) -> tuple[str, str]:
+    """A number and its error bar for people: the bar to two digits, the number to the last of them.
+
+    >>> with_bar(14471.3, 150.1), with_bar(0.998123, 0.0061), with_bar(24, 5.03), with_bar(24, 0.5)
+    (('14,470', '150'), ('0.9981', '0.0061'), ('24', '5.0'), ('24', '0.50'))
+    >>> with_bar(10**30 + 7, 12.0)[0], with_bar(3.25, 0.0), with_bar(-4.0, 250.0), with_bar(1.0, math.inf)
+    ('1,000,000,000,000,000,000,000,000,000,007', ('3.25', '0'), ('0', '250'), ('1', 'inf'))
+    """
+    if not (math.isfinite(value) and 1e-9 <= error < 1e15):
+        return (f"{value:,}" if isinstance(value, int) else significant(value, 6)), significant(error, 2)
+    digits = 1 - int(f"{error:.1e}".split("e")[1])
+    bar = f"{round(error, digits):,.{max(digits, 0)}f}"
+    if isinstance(value, int):
+        return f"{round(value, min(digits, 0)):,}", bar
+    return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}", bar

@@ -201,7 +201,7 @@ def test_b2_no_stored_value_decides_between_error_and_answer(source: str, tmp_pa
 
 @pytest.mark.parametrize("call", [
     "factorial(v)", "chr(v * 10000)", "error(s)", "strptime(s, '%Y')", "repeat('x', 1000000000)",
-    "regexp_matches(s, '(a+)+$')", "random()", "now()", "read_text('/etc/passwd')",
+    "regexp_matches(s, '(a+)+$')", "random()", "read_text('/etc/passwd')",
 ])  # fmt: skip
 def test_b2_b4_other_functions_are_refused_by_name(call: str) -> None:
     refused(f"SELECT COUNT({call}) FROM ev", "cannot be asked here")
@@ -367,7 +367,7 @@ def test_a_count_inside_a_condition_is_released_with_noise_and_paid_for() -> Non
         answer = s.sql(text).release(epsilon="1/1000")
         left: Any = s.remaining
         assert left.epsilon == 100 - Fraction(1, 1000)
-        seen.add(next(note for note in answer.notes if note.startswith("released first")))
+        seen.add(answer.given)
     assert len(seen) > 2  # noise of scale 50,000: three draws of twelve differ but with a chance below 1e-40
 
 

@@ -167,3 +167,13 @@ def test_groups_that_are_not_declared_need_no_flag(tmp_path: Path) -> None:
     answer = json.loads(done.stdout)
     assert {row[0] for row in answer["rows"]} == {"North", "South"}
     assert "delta" in answer["cost"]
+
+
+@pytest.mark.slow
+def test_a_question_in_another_dialect(visits: Path) -> None:
+    text = "SELECT TOP (1) COUNT_BIG(*) AS n FROM [visits]"
+    asked = run("ask", visits, text, *OPTIONS, "--epsilon", "1000", "--max-rows", 1, "--dialect", "tsql")
+    assert asked.exit_code == 0, asked.output
+    wrong = run("ask", visits, text, *OPTIONS, "--epsilon", "1000", "--max-rows", 1, "--dialect", "klingon")
+    assert wrong.exit_code == 1
+    assert "must be one of duckdb" in wrong.output

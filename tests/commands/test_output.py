@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from discreet.commands.output import in_flags
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from tests.helpers.commands import run
@@ -46,7 +45,7 @@ def test_a_wrong_file_or_name_is_one_line_too_and_json_with_json(config: Path, a
     assert done.stderr.count("\n") == 1
     if arguments[:2] != ("ledger", "export") and arguments[0] != "serve":
         shown = json.loads(run(*given, "--json").stderr)
-        assert set(shown["error"]) == {"kind", "message", "hint", "fields"}
+        assert set(shown["error"]) == {"kind", "code", "message", "hint", "fields"}
 
 
 @pytest.mark.slow
@@ -59,24 +58,3 @@ def test_an_internal_error_shows_no_value(visits: Path, monkeypatch: pytest.Monk
     assert done.exit_code == 1
     assert "RuntimeError at fail" in done.stderr
     assert CANARY not in done.output
-
-
-@pytest.mark.parametrize(
-    "hint",
-    [
-        "set max_rows=... of the table, or buy a profile with session.profile(table, epsilon=...)",
-        "name epsilon=..., or declare max_rows=... of the table and dp.bounds(low, high) of the columns",
-        "undeclared groups cost delta: declare the groups with dp.keys([...]) or WHERE ... IN (...)",
-        "the keys of x are not known: declare dp.keys([...]), dp.unknown_keys() or, of days and whole numbers, ...",
-        "SUM of x needs bounds; declare bounds of x with dp.bounds(low, high), or write CLAMP(x, low, high)",
-    ],
-)
-def test_who_asks_a_curator_is_not_sent_to_its_files(hint: str) -> None:
-    """Once a question over HTTPS hinted at "discreet profile"."""
-    words = in_flags(hint, remote=True)
-    assert "discreet profile" not in words
-    assert "--" not in words
-    assert "session." not in words
-    assert "owner" in words or "dp.connect(...).profile" in words
-    assert "--" in in_flags(hint)
-    assert not any(word in in_flags(hint) for word in ("dp.", "session.", "=..."))

@@ -32,7 +32,7 @@ def test_a_ledger_keeps_it_and_no_question_is_answered_with_it(visits: Path, tmp
     answer = run("ask", visits, "SELECT COUNT(*) AS n FROM visits", *kept, "--epsilon", "1", "--json")
     found = json.loads(answer.stdout)
     assert found["remaining"] == "epsilon 1"
-    assert "were scaled down to that" in found["counted"]
+    assert "were scaled down to that" in str(found["notes"])
 
 
 def test_what_is_refused_costs_nothing(visits: Path, tmp_path: Path) -> None:

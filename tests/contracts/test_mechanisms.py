@@ -1,5 +1,6 @@
 """One suite for every mechanism: its law against every price, its sampler against its law, its receipts."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -8,9 +9,12 @@ from typing import Any
 import pytest
 
 from discreet.checking.exact.laws import Law, Refutation, refutations
-from discreet.errors import BadData, BadParameter, ReceiptRefused
+from discreet.errors import BadData, BadParameter, NoPrice, ReceiptRefused
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.selection.randomized_response import randomized_response
+from discreet.privacy.attacker.loss import privacy_loss
+from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event, stated_for
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import SystemBits
@@ -41,6 +45,55 @@ def test_the_law_is_a_law(case: Case) -> None:
         law = case.mechanism.law(case.mechanism.read(value))
         low, high = (sum((bounds[side] for bounds in law.values()), Fraction(0)) for side in (0, 1))
         assert 1 - Fraction(1, 1 << 80) <= low <= 1 <= high + Fraction(1, 1 << 80)
+
+
+@pytest.mark.slow
+@every_mechanism
+def test_the_privacy_loss_is_the_one_of_both_laws(case: Case) -> None:
+    """Added up in doubles from the two laws; where outputs are left out, mean and the like are refused."""
+    finite = 0
+    for a, b in case.pairs:
+        loss = privacy_loss(case.mechanism, on=(a, b))
+        p, q = (
+            {y: float(low + high) / 2 for y, (low, high) in case.mechanism.law(case.mechanism.read(x)).items()}
+            for x in (a, b)
+        )
+        for place in (0.0, 0.3, 1.7):
+            delta = sum(max(0.0, chance - math.exp(place) * q.get(y, 0.0)) for y, chance in p.items())
+            tail = sum(chance for y, chance in p.items() if chance > math.exp(place) * q.get(y, 0.0) * (1 + 1e-9))
+            assert loss.delta(place).lower - 1e-9 <= delta <= loss.delta(place).upper + 1e-9
+            assert loss.tail(place).lower - 1e-9 <= tail <= loss.tail(place).upper + 1e-9
+            assert loss.delta(place).width < 1e-9
+        if case.mechanism.lists_all_outputs and p.keys() <= q.keys():
+            mean = sum(chance * math.log(chance / q[y]) for y, chance in p.items())
+            assert loss.mean.lower - 1e-9 <= mean <= loss.mean.upper + 1e-9
+            assert loss.mean.width < 1e-9
+            finite += 1
+    assert finite or not case.mechanism.lists_all_outputs or case.name.startswith("optimal")
+
+
+def test_the_loss_of_two_values_of_one_mechanism() -> None:
+    noise = laplace(sensitivity=1, epsilon=1)
+    apart = privacy_loss(noise, on=(3, 5))
+    assert apart.largest.upper == 2
+    assert apart.mean == privacy_loss(events.DiscreteLaplace(scale=1, sensitivity=2)).mean
+    assert privacy_loss(noise, on=(3, 3)).largest.upper == 0
+    assert privacy_loss(randomized_response(epsilon=1), on=(1, 0)).largest.upper == pytest.approx(1, abs=1e-12)
+    normal = privacy_loss(gaussian(sensitivity=1, rho="1/2"), on=(0, 1))
+    assert normal.largest.upper == math.inf
+    with pytest.raises(NoPrice, match="leaves out"):
+        _ = normal.mean
+    far = privacy_loss(gaussian(sensitivity=1, sigma="1/2"), on=(0, 10**6))
+    assert far.tail(100).upper == 1
+    for wrong in (None, 3, (3,), (3, 4, 5)):
+        with pytest.raises(BadParameter, match="two values"):
+            privacy_loss(noise, on=wrong)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match="goes with a mechanism"):
+        privacy_loss(noise.event, on=(3, 4))
+    with pytest.raises(BadData):
+        privacy_loss(noise, on=(3, "4"))
+    with pytest.raises(NoPrice, match="cells apart"):
+        privacy_loss(laplace(sensitivity=1, epsilon=1, real=True), on=(0, 1))
 
 
 def surprise(case: Case, value: Any, draws: int = DRAWS) -> float:

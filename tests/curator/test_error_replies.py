@@ -35,7 +35,7 @@ def made(kind: type[DiscreetError]) -> DiscreetError:
 def own_fields(error: DiscreetError) -> set[str]:
     """What its ``__init__`` sets, and what its class declares."""
     declared = {name for base in type(error).__mro__ for name in vars(base).get("__annotations__", {})}
-    return set(vars(error)) | declared
+    return {name for name in set(vars(error)) | declared if not name.startswith("_")} - {"FIELDS", "fix"}
 
 
 @pytest.mark.parametrize("kind", TREE, ids=lambda kind: kind.__name__)
@@ -45,14 +45,14 @@ def test_every_error_has_a_status_and_keeps_its_fields(kind: type[DiscreetError]
     status, body = reply(error, to_owner=True)
     assert status in (402, 404, 409, 422, 500, 502, 503)
     assert body["error"]["kind"] == kind.__name__
-    assert own_fields(error) == set(ERROR_REPLIES[kind].fields)
+    assert own_fields(error) == set(kind.FIELDS)
     again = rebuilt(body)
     if kind is DiscreetError:
         assert type(again) is CuratorRefused
         return
     assert type(again) is kind
     assert str(again) == str(error)
-    for name in ERROR_REPLIES[kind].fields:
+    for name in kind.FIELDS:
         assert getattr(again, name) == getattr(error, name), name
 
 
@@ -81,7 +81,7 @@ def test_what_only_the_owner_may_read_has_no_words_and_no_fields_for_others(kind
     assert str(error) not in str(body)
     again = rebuilt(body)
     assert type(again) is kind
-    assert all(getattr(again, name) is None for name in ERROR_REPLIES[kind].fields)
+    assert all(getattr(again, name) is None for name in kind.FIELDS)
 
 
 def test_fields_say_nothing_that_the_message_does_not_say() -> None:
@@ -111,7 +111,7 @@ def test_a_refusal_of_the_service_is_refused_at_the_client_by_its_kind() -> None
 def test_whatever_comes_back_is_an_error_of_the_tree_with_all_its_attributes(body: Any) -> None:
     error = rebuilt(body)
     assert type(error) in ERROR_REPLIES
-    assert all(getattr(error, name) is None for name in ERROR_REPLIES[type(error)].fields if name != "kind")
+    assert all(getattr(error, name) is None for name in type(error).FIELDS if name != "kind")
 
 
 def test_a_server_cannot_steer_a_terminal_by_its_errors() -> None:

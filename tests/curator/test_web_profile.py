@@ -74,7 +74,7 @@ def test_the_first_question_about_a_new_table_with_float_ids_is_one_charge(brows
         sql.send_keys("SELECT COUNT(*) AS n, AVG(seconds) AS mean FROM clicks")
         says(browser, ".bars", "mean")
         says(browser, ".bars", "not known yet")
-        says(browser, ".preview", "of the cost chooses contribution bounds")
+        says(browser, ".preview", "of the cost chooses bounds")
         browser.click("#by-error")
         says(browser, ".preview", "ask the owner to declare max_rows")
         browser.click("#by-price")

@@ -44,7 +44,7 @@ def test_an_answer_is_saved_as_parquet(browser: Browser, served: tuple[Town, str
     browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     browser.open(f"{url}/#history/{found['number']}")
     says(browser, ".answer", "Aton")
-    assert "not bias from this limit" in read(browser, ".answer .note")
+    assert "leaves out the bias of this" in read(browser, ".answer .note")
     browser.click(".answer .parquet")
     path = tmp_path / f"answer-{found['number']}.parquet"
     browser.wait(lambda _: path.exists(), "nothing was saved")

@@ -33,6 +33,7 @@ FLAGS = (
     "--window-size=1280,900",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
+LOADED = "return document.readyState === 'complete' && location.href !== 'about:blank'"
 PATIENCE = 20  # seconds until something that never comes is a failure
 T = TypeVar("T")
 
@@ -62,7 +63,9 @@ class Browser:
         self.driver = webdriver.Chrome(options, service)
 
     def open(self, url: str) -> None:
+        """Until all of it is there: the driver sometimes comes back while a page is still being read (1 in 60)."""
         self.driver.get(url)
+        self.wait(lambda driver: driver.execute_script(LOADED), f"{url} does not load")
 
     @property
     def title(self) -> str:

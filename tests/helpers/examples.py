@@ -61,7 +61,9 @@ def _opened(call: Call) -> Call:
     for i, given in enumerate(call.arguments):
         kind = typed(given, FIELDS, keyed=False).kind
         null = isinstance(given, Literal) and given.value is None
-        column = next(c for c, k in COLUMNS.items() if type(k) is type(kind) or (null and c == "number"))
+        column = next((c for c, k in COLUMNS.items() if type(k) is type(kind) or (null and c == "number")), None)
+        if column is None:  # of a duration there are no columns
+            continue
         opened = Call(call.function, (*call.arguments[:i], Column(column), *call.arguments[i + 1 :]))
         try:
             typed(opened, FIELDS, keyed=False)

@@ -16,6 +16,7 @@ from discreet.learning.models.linear import _moments
 from discreet.learning.models.naive_bayes import _histograms, moments_by_class
 from discreet.learning.models.rows import DenseRows, OneHotRows
 from discreet.learning.sums import ExactSums, clipped_rows, exact_product, noise_of, on_grid, release, symmetric
+from discreet.learning.unit_weights import unit_weights
 
 GRID = (-1.0, -0.4, 0.0, 0.3, 1.0)
 POINTS = np.array(list(itertools.product(GRID, GRID)))
@@ -42,7 +43,7 @@ def of_clusters(rows: np.ndarray) -> ExactSums:
 
 
 def of_products(rows: np.ndarray) -> ExactSums:
-    return _moments(rows[:, :1], rows[:, 1], 0.8, 0.56)[0]
+    return _moments(rows[:, :1], rows[:, 1], unit_weights(None, len(rows)), 0.8)[0]
 
 
 STATISTICS: list[Callable[[np.ndarray], ExactSums]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger import Ledger
+from discreet.ledger.charges import Charge
 from discreet.privacy.budgets.filters import Filter, Rule
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
@@ -161,3 +163,12 @@ def test_a_population_pays_for_its_own_neighbours_only(lite: Place) -> None:
         with pytest.raises(NotATheorem, match="biased bits"):
             ask(ledger, "biased", events.Biased("0.1"))
         assert (ledger.standing("town").charged, charges(ledger)) == (Pure("0.1"), 1)
+
+
+@pytest.mark.parametrize("answer", [None, b"{}"])
+@pytest.mark.parametrize("card", [None, "card"])
+def test_a_charge_is_pending_pruned_or_answered(answer: bytes | None, card: str | None) -> None:
+    nothing: Any = None
+    charge = Charge(nothing, True, None, Pure(1), "", answer=answer, card=card)
+    assert charge.pending is (answer is None and card is None)
+    assert charge.pruned is (answer is None and card is not None)

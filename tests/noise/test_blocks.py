@@ -516,3 +516,15 @@ def test_block_bits() -> None:
                   Fraction(10**6), Fraction(1 << 54)]:  # fmt: skip
         r = block_bits(scale)
         assert (r == 0 and scale < 64) or (scale >= 64 and 32 <= scale / (1 << r) < 64)
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_the_first_block_beyond_the_range_is_refused(beyond: bool) -> None:
+    """What the source of bits may bring only if it is broken: nothing wraps."""
+    blocks = Blocks(GaussianLaw(Fraction(10**12)))
+    first = blocks_module._RANGE >> blocks._r
+    if beyond:
+        with pytest.raises(BeyondRange):
+            blocks._check_range(np.array([0, first]))
+    else:
+        blocks._check_range(np.array([0, first - 1]))

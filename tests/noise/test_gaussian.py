@@ -190,3 +190,17 @@ def test_the_gate_itself() -> None:
             assert math.isclose(law.below(k + 1) - law.below(k), float(pmf(k)), rel_tol=2e-4, abs_tol=1e-12)
         reach = range(-40, 41)
         assert math.isclose(law.below(41) - law.below(-40), sum(float(pmf(k)) for k in reach), rel_tol=1e-5)
+
+
+@pytest.mark.parametrize("sigma_squared", [Fraction(10**6), Fraction(12345678, 7)])
+def test_the_exponent_of_a_place_in_its_block_is_what_it_is_farther_out(sigma_squared: Fraction) -> None:
+    """((start + low)² - start²)/2σ², where block h of one sign begins at h 2^r and of the other one later."""
+    law = GaussianLaw(sigma_squared)
+    assert law.r > 0
+    for h, negative, low in ((0, 0, 1), (3, 0, (1 << law.r) - 1), (5, 1, 2), (0, 1, 0)):
+        start = h * (1 << law.r) + negative
+        top, bottom = law.exponent(h, negative, low)
+        exact = Fraction((start + low) ** 2 - start**2) / (2 * sigma_squared)
+        assert Fraction(top, bottom) == exact
+        many = law.exponents(np.array([h]), np.array([negative]), np.array([low]))
+        assert float(many[0]) == pytest.approx(float(exact), rel=2.0**-49)

@@ -377,7 +377,7 @@ def test_a_cap_that_is_to_be_chosen_is_asked_for_and_can_be_given() -> None:
     found = board(s, **ask, max_rows=1).advance(day(0))
     assert s.remaining == dp.Pure(1)
     assert abs(found.today.value - 200) <= found.today.errors(SURE)["n"][0]
-    assert "rows are limited to 1 per unit" in found.today.story[0]
+    assert "Rows are limited to 1 per unit" in found.today.story[0]
 
 
 def test_open_bounds_are_refused_and_a_profile_changes_nothing_about_it() -> None:

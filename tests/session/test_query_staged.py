@@ -49,8 +49,8 @@ TEXT = "SELECT COUNT(*) AS n FROM t WHERE e > (SELECT AVG(e) FROM t)"
 def test_a_preview_shows_how_the_price_is_split() -> None:
     asking = session(1)
     shown = asking.sql(TEXT).preview(epsilon=1)
-    assert "released first, for epsilon 1/5: avg_e" in str(shown)
-    assert "the answer itself costs epsilon 4/5" in str(shown)
+    assert "avg_e is released first, for epsilon 1/5" in str(shown)
+    assert "The answer itself costs epsilon 4/5" in str(shown)
     assert shown.cost == "epsilon 1"
     assert shown.affordable
     alone = asking.sql("SELECT COUNT(*) AS n FROM t WHERE e > 4").preview(epsilon="0.8")
@@ -60,7 +60,7 @@ def test_a_preview_shows_how_the_price_is_split() -> None:
 
 def test_the_answer_says_what_was_released() -> None:
     answer = session().sql(TEXT).release(epsilon=PRICE)
-    assert any("avg_e = 4.5" in note for note in answer.notes)
+    assert "avg_e = 4.5" in str(answer.notes)
 
 
 def test_nothing_is_bought_unless_the_whole_fits() -> None:

@@ -36,7 +36,7 @@ def test_all_rows_count_where_a_cap_of_ten_would_have_left_a_sixth() -> None:
     own = session()
     answer = own.sql(COUNT).release(epsilon=50)
     assert answer["n"][0] == pytest.approx(len(PEOPLE), rel=0.1)
-    assert "were scaled down" in answer.counted
+    assert "were scaled down" in str(answer.notes)
     assert own.remaining == dp.Pure(50)
 
 
@@ -95,7 +95,7 @@ def test_an_answer_made_of_several_questions_chooses_for_each_of_them(together: 
     if together:
         answer, _ = own.workload([text, COUNT]).release(epsilon=50)
     else:
-        assert "chooses contribution bounds" in str(own.sql(text).preview(epsilon=50))
+        assert "of the cost chooses bounds" in str(own.sql(text).preview(epsilon=50))
         answer = own.sql(text).release(epsilon=50)
     assert own.remaining == dp.Pure(50)
     assert sum(answer["n"]) == pytest.approx(len(PEOPLE), rel=0.1)

@@ -216,7 +216,7 @@ def error_tree() -> str:
             reply = ERROR_REPLIES.get(kind)
             rows.append(
                 f"| [`{name}`](api/errors.{name}.md) | {reply.status if reply else ''} "
-                f"| {', '.join(f'`{field}`' for field in reply.fields) if reply else ''} | {_cell(summary(kind))} |"
+                f"| {', '.join(f'`{field}`' for field in kind.FIELDS) if reply else ''} | {_cell(summary(kind))} |"
             )
     table = _table("| error | HTTP status | fields | what it says |", rows)
     return f"```text\n{inspect.cleandoc(tree)}\n```\n\n{table}"

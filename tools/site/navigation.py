@@ -14,6 +14,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 TUTORIALS: list[Entry] = [
     "tutorials/README.md",
     "tutorials/csv-to-table.md",
+    "tutorials/census-like-table.md",
     "tutorials/curator-for-a-team.md",
     "tutorials/own-mechanism.md",
     "tutorials/notebooks.md",
@@ -39,6 +40,7 @@ HOW_TO: list[Entry] = [
             "how-to/postgres.md",
             "how-to/spark.md",
             "how-to/dbt.md",
+            "how-to/sql-tools.md",
             "how-to/warehouses.md",
         ],
     ),
@@ -50,6 +52,7 @@ HOW_TO: list[Entry] = [
             "how-to/continual.md",
             "how-to/local.md",
             "how-to/learning.md",
+            "how-to/study.md",
             "how-to/check.md",
         ],
     ),

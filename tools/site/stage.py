@@ -25,7 +25,7 @@ FENCE = re.compile(r"^(?P<indent> *)```")
 MARKER = re.compile(r"^<!-- generated: (?P<name>[\w-]+) -->$", re.MULTILINE)
 ITEM = re.compile(r"^(?P<indent> *)(?:[-*]|\d+\.) ")
 PROOFS = PurePosixPath("explanation/proofs")
-ROOT_PAGES = ("CHANGELOG", "CONTRIBUTING", "SECURITY")
+ROOT_PAGES = ("CHANGELOG", "CONTRIBUTING", "SECURITY", "changes/README")
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class Stage:
             return re.sub(r"README\.md$", "index.md", found)
         if path.is_relative_to(symbols.SOURCE):
             return str(PROOFS / path.relative_to(symbols.SOURCE).as_posix())
-        return path.name.lower()
+        return "-".join(path.relative_to(ROOT).parts).lower()
 
     def _page(self, path: Path) -> str:
         text = about(MARKER.sub(lambda found: self.generated[found["name"]](), path.read_text()))

@@ -32,6 +32,10 @@ COMMANDS = {
         "make.synthesize:synthesize_command",
         "Write synthetic rows that look like a file: private, with real types, for any tool.",
     ),
+    "publish": (
+        "make.publish:publish_command",
+        "Publish tables over a hierarchy: whole numbers that add up, with their errors and a release card.",
+    ),
     "learn": (
         "make.learn:learn_command",
         "Write a private model of one column: dp.learning.from_json reads it, and it predicts.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,13 +20,13 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
-from discreet.commands.output import fail_plainly, in_flags, number
+from discreet.commands.output import cell, fail_plainly
 from discreet.commands.table_options import TableOptions
-from discreet.curator.client.client import RemoteSession
+from discreet.curator.client.client import RemoteQuery
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
-from discreet.exact import significant
+from discreet.messages import Interface
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
@@ -76,6 +76,9 @@ LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in whi
 Budget = Annotated[str, typer.Option(help="epsilon of all answers together; needed once for a ledger")]
 RuleName = Annotated[
     str, typer.Option("--rule", help="either (if left out), zcdp or basic: how --budget with --delta is counted; once")
+]
+DialectName = Annotated[
+    str, typer.Option("--dialect", help="how the SQL is spelled: bigquery, snowflake, tsql, mysql, spark, ...")
 ]
 RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -150,8 +153,8 @@ def _print_answer(
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
-            "counted": answer.counted,
-            "notes": [*answer.notes, *answer.remarks],
+            "clipped": [asdict(clip) for clip in answer.clipped],
+            "notes": [note.as_json(Interface.COMMAND) for note in answer.notes],
             "remembered": remembered,
             "paid_before": paid_before,
         }
@@ -161,24 +164,14 @@ def _print_answer(
     for name in answer.columns:
         printed.add_column(escape(name), justify="right" if name in bars else "left")
     for i, row in enumerate(answer.rows):
-        cells = []
-        for name in answer.columns:
-            error = bars[name][i] if name in bars else None
-            days = " days" if isinstance(row[name], date) else ""
-            bar = "" if error is None else f" [dim]± {significant(error, 3)}{days}[/]"
-            cells.append(f"{escape(number(row[name]))}{bar}")
-        printed.add_row(*cells)
+        printed.add_row(*(cell(row[name], bars[name][i] if name in bars else None) for name in answer.columns))
     console = Console()
     console.print(printed)
-    remote = isinstance(answer, RemoteAnswer)
-    told = in_flags("\n".join((answer.counted, *answer.notes, *answer.remarks)), remote=remote)
-    spent = (
-        f"paid before under this key ({answer.cost}), nothing was spent now" if paid_before else f"spent {answer.cost}"
-    )
-    console.print(
-        f"[dim]error bars {float(confidence):.0%}; {spent}; left: {remaining}\n{escape(told)}[/]",
-        highlight=False,
-    )
+    before = "charged before under this key, nothing was spent now: " if paid_before else ""
+    first, *others = answer.footer(Interface.COMMAND)
+    console.print(f"[dim]{before}{escape(first)}; left: {remaining}[/]", highlight=False)
+    for line in others:
+        console.print(f"[dim]{escape(line)}[/]", highlight=False)
     if not remembered:
         console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
 
@@ -196,15 +189,17 @@ def _preview(query: Query, price: Price, session: Session, as_json: bool, rememb
     typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(found))
 
 
-def _ask_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, key: str | None) -> None:
+def _ask_remote(query: RemoteQuery, price: Price, as_json: bool, key: str | None) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = session.sql(sql).release(price, key=key)
+        answer = query.release(price, key=key)
     before = key is not None and answer.paid_before
-    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=True, paid_before=before)
+    _print_answer(
+        answer, str(price.confidence), str(query.session.remaining), as_json, remembered=True, paid_before=before
+    )
 
 
-def _preview_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, _: str | None) -> None:
-    found = session.sql(sql).preview(price)
+def _preview_remote(query: RemoteQuery, price: Price, as_json: bool, _: str | None) -> None:
+    found = query.preview(price)
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
 
 
@@ -215,7 +210,7 @@ def _plain(value: Any) -> Any:
 # --- the commands ---------------------------------------------------------------------------------------------------
 
 Print = Callable[[Query, Price, Session, bool, bool], None]
-PrintRemote = Callable[[RemoteSession, str, Price, bool, str | None], None]
+PrintRemote = Callable[[RemoteQuery, Price, bool, str | None], None]
 
 
 def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[..., None]:
@@ -242,12 +237,13 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         dataset: Dataset = "",
         token_file: TokenFile = None,
         retry_key: RetryKey = "",
+        dialect: DialectName = "",
         as_json: AsJson = False,
     ) -> None:
         if is_address(file):
             remote = open_remote(file, token_file, dataset)
             price = replace(_price(epsilon, error, confidence), delta=delta or None)
-            show_remote(remote, sql, price, as_json, retry_key or None)
+            show_remote(remote.sql(sql, dialect=dialect or None), price, as_json, retry_key or None)
             return
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
@@ -255,10 +251,10 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         price = _price(epsilon, error, confidence)
         whole = promise(budget or ("" if error or ledger else epsilon), delta)
         session = open_session(options, whole, ledger, rule, delta)
-        query = session.sql(sql)
+        query = session.sql(sql, dialect=dialect or None)
         if ledger is None and not delta and _names_groups(query):
             session = open_session(options, promise(budget or epsilon, DELTA), None, rule, DELTA)
-            query = session.sql(sql)
+            query = session.sql(sql, dialect=dialect or None)
         show(query, price, session, as_json, ledger is not None)
 
     command.__doc__ = about

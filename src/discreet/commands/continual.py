@@ -29,10 +29,9 @@ from discreet.commands.ask import (
     Sql,
     Unit,
 )
-from discreet.commands.output import fail_plainly, number
+from discreet.commands.output import cell, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
-from discreet.exact import significant
 from discreet.privacy.promises.measures import Approx, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.session.board import Board, BoardDay
@@ -183,12 +182,7 @@ def _printed(one: BoardDay, title: str, answer: TableAnswer, confidence: str) ->
     for name in answer.columns:
         printed.add_column(escape(name), justify="right" if name in bars else "left")
     for i, row in enumerate(answer.rows):
-        cells = []
-        for name in answer.columns:
-            error = bars[name][i] if name in bars else None
-            bar = "" if error is None else f" [dim]± {significant(error, 3)}[/]"
-            cells.append(f"{escape(number(row[name]))}{bar}")
-        printed.add_row(*cells)
+        printed.add_row(*(cell(row[name], bars[name][i] if name in bars else None) for name in answer.columns))
     return printed
 
 

@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet import noise
+from discreet.commands.output import cell
 from discreet.commands.sample_hospital import patients, visits
 from discreet.errors import OverBudget
-from discreet.exact import significant
+from discreet.messages import Interface, Message, worst_first
 from discreet.privacy.attacker.plots import growth_rules
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx
@@ -75,13 +76,13 @@ def _noise(console: Console) -> None:
 
 
 def _hospital(console: Console) -> None:
-    """The main job: SQL over a made-up hospital, error bars, and a budget that counts down until it refuses."""
+    """The main job: SQL over a made-up hospital, intervals, and a budget that counts down until it refuses."""
     session = hospital(_PATIENTS)
     console.print(
         f"[bold]1. A made-up hospital: {_PATIENTS:,} patients and their visits; each patient is protected "
         f"with all their visits.[/]\nThe budget is {session.budget}.\n"
     )
-    counted: list[str] = []
+    notes = list[Message]()
     for question, epsilon in QUESTIONS:
         console.print(f"[cyan]{question}[/]  at epsilon {epsilon}")
         query = session.sql(question)
@@ -95,13 +96,13 @@ def _hospital(console: Console) -> None:
         for name in answer.columns:
             shown.add_column(name, justify="right" if name in errors else "left")
         for i, row in enumerate(answer):
-            shown.add_row(*(_cell(row[name], errors[name][i] if name in errors else None) for name in answer.columns))
+            shown.add_row(*(cell(row[name], errors[name][i] if name in errors else None) for name in answer.columns))
         console.print(shown)
         console.print(f"left: {session.remaining}\n")
-        counted.append(answer.counted)
+        notes += answer.notes
     console.print(
-        f"Error bars hold with 95 % confidence; of the visits, {counted[0]}.\n"
-        "A preview of them is free, and costs are known before.\n"
+        f"± is a 95% confidence interval for the noise. {worst_first(notes)[0].text(Interface.COMMAND)}\n"
+        "A preview is free and shows the cost and ± of a query before it runs.\n"
     )
 
 
@@ -120,11 +121,6 @@ def hospital(count: int) -> Session:
         ),
         budget=Approx(2, "1e-9"),
     )
-
-
-def _cell(value: object, error: float | None) -> str:
-    shown = significant(value, 4) if isinstance(value, float) else str(value)
-    return shown if error is None else f"{shown} ± {significant(error, 3)}"
 
 
 def _growth(console: Console) -> None:

@@ -26,6 +26,7 @@ from discreet.exact import integer
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.statistics.budget import Moves, noise_for
 from discreet.mechanisms.statistics.error_bounds import Sums
+from discreet.messages import message
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -170,7 +171,7 @@ def plan_table(
     part = _only_part(prepared)
     groups = part.domain()
     if groups is None:
-        raise BadQuestion("a dashboard needs listed keys: declare dp.keys([...]), or list them with WHERE ... IN (...)")
+        raise BadQuestion("a dashboard needs public groups", message("listed_groups"))
     daily = plan_noise((part.need,), budget, neighbours).sets[0]
     moved = most if neighbours is Neighbours.ADD_REMOVE else min(2 * most, last)  # a changed unit: old days and new
     unit = Appearances(steps=moved)

@@ -1,6 +1,6 @@
 """Errors over HTTP: one table from the error tree to status codes and fields, and the way back at the client.
 
-    {"error": {"kind": "OverBudget", "message": "asked for ...", "hint": "...", "fields": {"asked": {...}, ...}}}
+    {"error": {"kind": "OverBudget", "code": "over_budget", "message": "asked for ...", "hint": "...", "fields": {...}}}
 
 Promise: a reply holds parameters, prices and names that the caller gave, or public ones; never a value of the data, the
 message of an engine or a database, or a trace. Fields hold nothing that the message does not say. Whatever is not in
@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 
 from discreet import errors
 from discreet.curator.amounts import read_amount, write_amount
-from discreet.errors import CuratorRefused, DiscreetError
+from discreet.errors import CuratorRefused, DiscreetError, code_of
+from discreet.messages import Interface
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.shown import visible
 
@@ -31,9 +32,8 @@ class ErrorReply:
     """How one class of errors is sent."""
 
     status: int
-    fields: tuple[str, ...] = ()
-    """Attributes that travel with it. Functions do not: they are None at the client."""
     hint: str | None = None
+    """What to do, where the error itself does not say it."""
     private: bool = False
     """The message is for the owner: an analyst gets the kind alone."""
 
@@ -41,24 +41,24 @@ class ErrorReply:
 _AGAIN = "ask again with the same key: nothing is charged twice"
 ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
     errors.DiscreetError: ErrorReply(500),
-    errors.BadParameter: ErrorReply(422, ("name", "must")),
+    errors.BadParameter: ErrorReply(422),
     errors.BadData: ErrorReply(422),
-    errors.BadQuestion: ErrorReply(422, ("column",)),
-    errors.NoProfile: ErrorReply(422, ("column",), "POST /api/datasets/{dataset}/profile buys one, for all questions"),
-    errors.Unsupported: ErrorReply(422, ("what", "hint", "column")),
-    errors.EngineUnreachable: ErrorReply(503, ("what",), "nothing was spent; ask again when the owner's server is up"),
+    errors.BadQuestion: ErrorReply(422),
+    errors.NoProfile: ErrorReply(422),
+    errors.Unsupported: ErrorReply(422),
+    errors.EngineUnreachable: ErrorReply(503, hint="nothing was spent; ask again when the owner's server is up"),
     errors.ServiceBusy: ErrorReply(503, hint=_AGAIN),
-    errors.EngineFailed: ErrorReply(500, ("again",), "asking again under a new key costs again"),
+    errors.EngineFailed: ErrorReply(500, hint="asking again under a new key costs again"),
     errors.NoEstimate: ErrorReply(422),
     errors.NoPrice: ErrorReply(422),
     errors.NotATheorem: ErrorReply(422),
     errors.NoLaw: ErrorReply(422),
     errors.OverBudget: ErrorReply(
-        402, ("asked", "left"), "preview a smaller epsilon, or ask the owner; what was spent is never given back"
+        402, "preview a smaller epsilon, or ask the owner; what was spent is never given back"
     ),
     errors.ReceiptRefused: ErrorReply(409),
     errors.StaleState: ErrorReply(409),
-    errors.CuratorRefused: ErrorReply(502, ("kind",)),
+    errors.CuratorRefused: ErrorReply(502),
     errors.BadSignature: ErrorReply(422),
     errors.LedgerError: ErrorReply(503),
     errors.LedgerBusy: ErrorReply(503, hint=_AGAIN),
@@ -73,7 +73,7 @@ ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
     errors.UnsafeRandomness: ErrorReply(500),
     errors.UnhealthySource: ErrorReply(500),
     errors.BeyondRange: ErrorReply(500),
-    errors.MissingExtra: ErrorReply(500, ("extra",), private=True),
+    errors.MissingExtra: ErrorReply(500, private=True),
 }
 """Every class of the tree; an error of another class is sent like its nearest ancestor here."""
 
@@ -112,8 +112,10 @@ class Refusal(DiscreetError):
 # --- at the service -------------------------------------------------------------------------------------------------
 
 
-def reply(error: DiscreetError, *, to_owner: bool = False) -> tuple[int, dict[str, Any]]:
-    """Status and body of the reply to an error.
+def reply(
+    error: DiscreetError, *, to_owner: bool = False, interface: Interface = Interface.HTTP
+) -> tuple[int, dict[str, Any]]:
+    """Status and body of the reply to an error, in the words of an interface.
 
     >>> status, body = reply(errors.OverBudget(asked=Pure("0.5"), left=Pure(0)))
     >>> status, body["error"]["fields"]["asked"]["epsilon"]
@@ -121,14 +123,18 @@ def reply(error: DiscreetError, *, to_owner: bool = False) -> tuple[int, dict[st
     """
     if isinstance(error, Refusal):
         return error.status, error_body(error.kind, str(error), error.hint)
-    how = _nearest(type(error))
+    how, kind = _nearest(type(error)), type(error).__name__
     if how.private and not to_owner:
-        return how.status, error_body(
-            type(error).__name__, "the service cannot answer now; the reason is in the owner's log", how.hint
-        )
-    hint = error.hint if isinstance(error, errors.Unsupported) else how.hint
-    fields = {name: _write(getattr(error, name)) for name in how.fields}
-    return how.status, error_body(type(error).__name__, str(error), hint, fields)
+        return how.status, error_body(kind, "the service cannot answer now; the reason is in the owner's log", how.hint)
+    own = (
+        error.hint
+        if isinstance(error, errors.Unsupported)
+        else None
+        if error.fix is None
+        else error.fix.text(interface)
+    )
+    fields = {name: _write(value) for name, value in error.fields.items()}
+    return how.status, error_body(kind, error.text(interface), how.hint or own, fields, error.code)
 
 
 def fault(error: BaseException) -> tuple[int, dict[str, Any]]:
@@ -156,10 +162,15 @@ def _nearest(kind: type[DiscreetError]) -> ErrorReply:
 
 
 def error_body(
-    kind: str, message: str, hint: str | None = None, fields: Mapping[str, Any] | None = None
+    kind: str,
+    message: str,
+    hint: str | None = None,
+    fields: Mapping[str, Any] | None = None,
+    code: str | None = None,
 ) -> dict[str, Any]:
     """The one shape of errors."""
-    return {"error": {"kind": kind, "message": message, "hint": hint, "fields": dict(fields or {})}}
+    named = code or code_of(kind)
+    return {"error": {"kind": kind, "code": named, "message": message, "hint": hint, "fields": dict(fields or {})}}
 
 
 def _write(value: object) -> Any:
@@ -189,7 +200,7 @@ def rebuilt(body: Any) -> DiscreetError:
     error = found.__new__(found)
     error.args = (message,)
     fields = sent.get("fields")
-    for name in ERROR_REPLIES[found].fields:
+    for name in found.FIELDS:
         setattr(error, name, _read(fields.get(name) if isinstance(fields, dict) else None))
     return error
 

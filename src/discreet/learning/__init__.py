@@ -7,9 +7,11 @@ Training of networks (``train`` and what belongs to it) needs torch: the extra `
 from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra
+from discreet.learning import inference
 from discreet.learning.budget import event_of
 from discreet.learning.membership import membership_trial
 from discreet.learning.model_json import from_json, to_json
+from discreet.learning.models.generalized import Logit, PoissonRegression
 from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.learning.models.kmeans import KMeans
 from discreet.learning.models.linear import LinearRegression
@@ -35,8 +37,10 @@ __all__ = [
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
+    "Logit",
     "Numeric",
     "Oracle",
+    "PoissonRegression",
     "PrivateTraining",
     "QuantileBinner",
     "StandardScaler",
@@ -44,6 +48,7 @@ __all__ = [
     "Tuned",
     "event_of",
     "from_json",
+    "inference",
     "membership_trial",
     "oracle",
     "to_json",

@@ -27,6 +27,7 @@ from discreet.ledger.records import (
     WriteOffRecord,
 )
 from discreet.ledger.state import Act, Population, State, counted
+from discreet.messages import message
 from discreet.privacy.budgets.currency import Amounts, add
 from discreet.privacy.budgets.filters import Rule, default_rule
 from discreet.privacy.promises.events import Event
@@ -274,9 +275,9 @@ def _limits(population: Population, promise: Measure) -> Amounts:
     rule = population.rule if isinstance(promise, Approx) else None
     money = counted(promise, rule, population.reserve)
     if money.name != population.currency.name:
-        kind = {Pure: "epsilon alone", Approx: "epsilon and delta"}.get(type(population.budget), "rho")
-        must = f"must be of the kind of the budget, which is {population.budget}: give {kind}"
-        raise BadParameter("cap", str(promise), must)
+        amounts = {Pure: ("epsilon",), Approx: ("epsilon", "delta")}.get(type(population.budget), ("rho",))
+        must = f"must be of the kind of the budget, which is {population.budget}"
+        raise BadParameter("cap", str(promise), must, message("give_amounts", amounts=amounts))
     return money.limits.most
 
 

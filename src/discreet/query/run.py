@@ -40,6 +40,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, Exact
 from discreet.randomness import Bits, SystemBits
+from discreet.shown import brief
 
 _NODES = 1 << 20
 """Nodes of trees that get their noise at one time."""
@@ -58,6 +59,8 @@ class Quote:
     allowance: Allowance
     choosing: Choosing | None = None
     """The steps before the answer, where something is open; then ``questions`` and ``plan`` are for what stands in."""
+
+    __repr__ = brief
 
     @property
     def price(self) -> Measure:

@@ -29,6 +29,7 @@ from discreet.continual.strategies import Floats
 from discreet.continual.table_streams import TablePlan, plan_table
 from discreet.errors import BadData, BadParameter, BadQuestion, EngineFailed, NotATheorem, StaleState
 from discreet.exact import Number, integer, significant
+from discreet.messages import message
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -37,7 +38,7 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.engine import SumsByUnit
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.key_selection import checked
-from discreet.query.lower.bounding import in_words
+from discreet.query.lower.bounding import limit_note
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.work import Exact, UnitSums, Work
 from discreet.query.run import Released, before_payment
@@ -298,9 +299,8 @@ class Board:
         )
 
     def _counted(self) -> str:
-        words = in_words(self._plan.part.caps, grouped=bool(self._plan.part.keys)).partition(";")[0]
-        days = "every day" if not self._plan.capped else f"at most {self._plan.days} of the {self.horizon} days"
-        return f"on a day {words}, on {days}; ± covers the noise only"
+        limit = limit_note(self._plan.part.caps, grouped=bool(self._plan.part.keys))
+        return f"{limit} {message('daily_limit', days=self._plan.days, horizon=self.horizon)}"
 
     # --- state ------------------------------------------------------------------------------------------------------
 
@@ -348,8 +348,7 @@ def check_fixed(question: Prepared) -> None:
         )  # fmt: skip
     if any(measure.open for part in question.parts for measure in part.measures):
         raise BadQuestion(
-            "a dashboard needs public bounds of its values, the same on all days: declare dp.bounds(low, high) of the "
-            "column, or write CLAMP(x, low, high)"
+            "a dashboard needs public bounds of its values, the same on all days", message("declare_its_bounds")
         )
 
 

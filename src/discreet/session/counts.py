@@ -14,6 +14,7 @@ from math import pi, sqrt
 from typing import Any
 
 from discreet.errors import BadQuestion, NoEstimate, NoProfile
+from discreet.messages import message
 from discreet.query.plan.schema import MAX_ROWS, Caps, Declared, Schema, StoredKind, bounds, resolve
 from discreet.query.profile.choose_bounds import ChosenBounds, choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS
@@ -92,14 +93,17 @@ def _one_step(schema: Schema, column: str) -> Declared:
     return bounds(0, 1, nullable=nullable)
 
 
+_BOUNDS = ("declare_bounds", "declare_its_bounds", "narrow_bounds", "clamp")
+"""What a query with a column without bounds is told to do."""
+
+
 def no_bounds(refused: BadQuestion | None, missing: Sequence[Unknown]) -> BadQuestion:
     """The refusal, with what to do about bounds that could not be chosen."""
-    if refused is not None and (not missing or "bounds" not in str(refused)):
+    if refused is not None and (not missing or refused.fix is None or refused.fix.code not in _BOUNDS):
         return refused
-    reason = "" if refused is None else f"{refused}; "
     return NoProfile(
-        f"{reason}no bounds could be chosen yet for {', '.join(map(str, missing))}: buy a profile of the table with "
-        "session.profile(table, epsilon=...), for more if one was bought and nothing stood out from its noise"
+        f"no bounds are chosen yet for {', '.join(map(str, missing))}",
+        message("profile_again"),
     )
 
 
@@ -123,8 +127,8 @@ class Lacks:
 def no_profile(tables: str) -> NoProfile:
     """The refusal where a contribution bound is to be chosen and no profile was bought."""
     return NoProfile(
-        f"the number of rows per unit of {tables} is not bounded, and there is no profile to choose a bound from: set "
-        "max_rows=... of the table, or buy a profile with session.profile(table, epsilon=...)"
+        f"the number of rows per unit of {tables} is not bounded, and there is no profile to choose a bound from",
+        message("bound_or_profile"),
     )
 
 

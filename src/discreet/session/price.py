@@ -15,6 +15,7 @@ from typing import Any
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, number, positive
+from discreet.messages import message
 from discreet.privacy.accountants.conversions import largest_zcdp, zcdp_to_approx
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.either import slack_of
@@ -167,8 +168,8 @@ class Terms:
             raise BadParameter(
                 "error",
                 price.error,
-                "must be left out where several things are released together (questions, or groups and "
-                "their total, where caps are chosen): name a price, or declare max_rows=... of the table",
+                "must be left out where several things are released together",
+                message("epsilon_or_declare"),
             )
         check_closed(questions, price.error)
         return self._cheapest(questions[0], price, account, rows)
@@ -269,8 +270,8 @@ def check_closed(questions: Sequence[Prepared], error: object) -> None:
     """Refuses an error of a query with something open: its noise is known only when the choice is made."""
     if open_parts(tuple(questions)):
         raise BadParameter(
-            "error", error, "must be left out where a contribution bound or value bounds are open: name epsilon=..., "
-            "or declare max_rows=... of the table and dp.bounds(low, high) of the columns",
+            "error", error, "must be left out where a contribution bound or value bounds are open",
+            message("epsilon_or_declare"),
         )  # fmt: skip
 
 

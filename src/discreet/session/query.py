@@ -12,6 +12,7 @@ from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
 from discreet.errors import BadQuestion, Unsupported
 from discreet.exact import Number
+from discreet.messages import Message, message
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
@@ -24,7 +25,7 @@ from discreet.query.front.sql.constants import (
     Known,
     Missing,
     Staged,
-    in_words,
+    given_note,
     some_value,
     stand_in,
     together,
@@ -200,8 +201,8 @@ class Query(Asked):
         asked = self.quote(epsilon, delta=delta, rho=rho)
         if asked.choosing is not None:
             raise BadQuestion(
-                "the statements are not known before contribution bounds, value bounds and groups are: declare "
-                "max_rows=... of the table, dp.bounds(low, high) and dp.keys([...]) of the columns"
+                "the statements are not known before contribution bounds, value bounds and groups are",
+                message("declare_all_open"),
             )
         return sql_texts(database, works_of(asked, "SALT"), self.session.schemas)
 
@@ -248,16 +249,18 @@ class ReleasesFirst:
         first = [query.preview(each, rows=rows) for query in self.first]
         return together(planned.preview(left, rows=rows), planned.preview(price, rows=rows), first)
 
-    def _released(self, price: Price, ask: Callable[[Any, Price, int], Any]) -> tuple[Any, list[Any], tuple[str, ...]]:
+    def _released(
+        self, price: Price, ask: Callable[[Any, Price, int], Any]
+    ) -> tuple[Any, list[Any], tuple[Message, ...]]:
         """The answer, those that were released first (numbered from 1), and what to say of them."""
         each, left = shares(price, len(self.first))
         answers = [ask(query, each, i) for i, query in enumerate(self.first, 1)]
         values = [value_of(answer, like) for answer, like in zip(answers, self._stand_ins(), strict=True)]
-        words = tuple(in_words(one, value) for one, value in zip(answers, values, strict=True))
+        words = tuple(given_note(one, value) for one, value in zip(answers, values, strict=True))
         try:
             return ask(self._main(values), left, 0), answers, words
         except BadQuestion as refused:  # a function of released values: they are not lost
-            raise BadQuestion("; ".join((str(refused), *words))) from None
+            raise BadQuestion("; ".join((str(refused), *map(str, words)))) from None
 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
@@ -308,7 +311,7 @@ class StagedQuery(ReleasesFirst, Query):
         story = tuple(line for one in answers for line in one.story)
         cost = " + ".join(one.cost for one in (*answers, answer))
         whole: TableAnswer = replace(
-            answer, cost=cost, notes=(*words, *answer.notes), story=(*story, *words, *answer.story)
+            answer, cost=cost, own_notes=(*words, *answer.own_notes), story=(*story, *map(str, words), *answer.story)
         )
         return whole
 
@@ -368,8 +371,8 @@ def gathered(sizes: Sequence[int], answers: tuple[TableAnswer, ...]) -> tuple[Ta
     for size in sizes:
         (first, *beside), left = left[:size], left[size:]
         told = tuple(dict.fromkeys(line for one in (first, *beside) for line in one.story))
-        notes = tuple(dict.fromkeys(line for one in (first, *beside) for line in one.notes))
-        found.append(replace(first, beside=tuple(beside), story=told, notes=notes) if beside else first)
+        notes = tuple(dict.fromkeys(line for one in (first, *beside) for line in one.own_notes))
+        found.append(replace(first, beside=tuple(beside), story=told, own_notes=notes) if beside else first)
     return tuple(found)
 
 

@@ -12,12 +12,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from os import PathLike
-from typing import Any, NoReturn
+from typing import Any, NoReturn, overload
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number, number
+from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import Approx, Measure
@@ -49,6 +50,7 @@ from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment,
 from discreet.session.plan import Plan
 from discreet.session.price import Price, Target, Terms
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
+from discreet.session.regress import Regression, regression
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload, read_all
@@ -168,9 +170,13 @@ class Session(ManyQuestions):
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
-    def sql(self, text: str) -> Query:
-        """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        found = staged_question(text, self._schemas)
+    def sql(self, text: str, *, dialect: str | None = None) -> Query:
+        """A question in SQL: one SELECT. Nothing is spent until ``release``.
+
+        ``dialect`` says whose quotes, weeks and argument orders it is written in: "duckdb" (as without one),
+        "postgres", "redshift", "snowflake", "bigquery", "tsql", "mysql" or "spark".
+        """
+        found = staged_question(text, self._schemas, dialect)
         return self.ask(found) if isinstance(found, Question) else with_constants(found, self, self._engine)
 
     def __getitem__(self, name: str) -> Frame[Query]:
@@ -232,6 +238,8 @@ class Session(ManyQuestions):
         """
         query = self.sql(text) if isinstance(text, str) else text
         query.check_whole()
+        if query.plan.outcome.asked_at is not None:
+            raise BadQuestion("a dashboard asks the same on all its days: write the date itself, DATE '2025-01-31'")
         if query.prepared.beside:
             raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
         price, terms, ledger = Price.of(epsilon, delta, rho), self._terms, self._ledger
@@ -291,6 +299,32 @@ class Session(ManyQuestions):
         columns, label, classes = tree_columns(declared_columns(self, table, features, target))
         job, domain = tree_job(columns, label, classes, 2 if depth is None else depth, self._progress)
         return self._from_counts(job, table, price, columns=domain.columns, domain=domain)
+
+    @overload
+    def regress(self, formula: str, table: str) -> Regression: ...
+
+    @overload
+    def regress(
+        self,
+        formula: str,
+        table: str,
+        epsilon: Number | None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Coefficients: ...
+
+    def regress(
+        self, formula: str, table: str, epsilon: Number | None = None, *,
+        delta: Number | None = None, rho: Number | None = None,
+    ) -> Regression | Coefficients:  # fmt: skip
+        """A regression table: ``session.regress("hours ~ age + C(sex)", "people", epsilon=1)``.
+
+        Least squares, debiased for the noise, with intervals that count sampling and noise. Each unit counts once. One
+        charge. Without a price: a regression whose ``preview(epsilon, rows=...)`` is free and ``release(...)`` pays.
+        """
+        asked = regression(self._fixed((table,) if table in self._schemas else (), 1), formula, table)
+        return asked if epsilon is None and rho is None else asked.release(epsilon, delta=delta, rho=rho)
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from discreet.answer import CONFIDENCE, Answer
 from discreet.errors import BadParameter, EngineFailed, NoEstimate, NotATheorem, OverBudget, ReceiptRefused
@@ -26,8 +26,10 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.suggest import find_column
 from discreet.query.engine import Engine
 from discreet.query.front.verbs import count
+from discreet.query.plan.key_sets import Hierarchy
 from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, Schema, keys
+from discreet.query.plan.work import Cells
 from discreet.session.counts import (
     Lacks,
     lacking,
@@ -44,6 +46,9 @@ from discreet.session.profile_first import going_on, note_of_first_payment, spli
 from discreet.session.profiles import Profiled, buy_profile, questions_to_buy
 from discreet.synthetic.direct import Answers, answer
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication
+from discreet.synthetic.hierarchical.plan import plan as plan_publication
+from discreet.synthetic.hierarchical.released import PublishedTables, publish
 from discreet.synthetic.pmw import QUESTIONS, Stream, pmw
 from discreet.synthetic.result import Synthetic
 from discreet.synthetic.source import Clique, Counts, then
@@ -96,11 +101,18 @@ class PaidSource:
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
         """Exact counts; paid for. When the first are there, noise may be drawn, once for this payment."""
+        return self._paid(lambda: self.source.marginals(cliques))
+
+    def cells(self, clique: Clique) -> Cells:
+        """Exact counts that are not 0; paid for in the same way."""
+        return self._paid(lambda: self.source.cells(clique))
+
+    def _paid(self, look: Callable[[], Made]) -> Made:
         if not self._begun:
             self.source.check()
             self.before()
             self.payment(self.price)
-        found = self.source.marginals(cliques)
+        found = look()
         if not self._begun:
             if self.payment.receipt is not None:
                 self.payment.receipt.redeem(self.price)
@@ -115,8 +127,9 @@ class _Tried(Exception):
 class TriedSource(PaidSource):
     """A source to try a request with: whatever is refused before the first look is refused, and nothing is read."""
 
-    def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
+    def _paid(self, look: Callable[[], Made]) -> Made:
         """Nothing: here a payment would be due."""
+        del look
         self.source.check()
         raise _Tried
 
@@ -192,6 +205,19 @@ class ManyQuestions(Profiled):
         job = CountsJob("synthesize", "synthetic rows", f"; {_workload_words(workload)}", work, Synthetic.to_json)
         return self._from_counts(job, table, Price.of(epsilon, delta, rho), columns=columns, domain=domain)
 
+    @overload
+    def tabulate(
+        self,
+        table: str,
+        workload: Publication,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+    ) -> PublishedTables: ...
+
+    @overload
     def tabulate(
         self,
         table: str,
@@ -203,12 +229,28 @@ class ManyQuestions(Profiled):
         columns: Sequence[str] | None = None,
         domain: Mapping[str, Any] | Domain | None = None,
         plan: str | None = None,
-    ) -> Answers:
+    ) -> Answers: ...
+
+    def tabulate(
+        self,
+        table: str,
+        workload: Asked | Publication,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+        plan: str | None = None,
+    ) -> Answers | PublishedTables:
         """Many counts of one table for one charge, with the least error that can be planned; all of them agree.
 
         ``workload``: a list of sets of columns, ``"all 2-way"``, or any workload of ``dp.synthetic``. Marginals are
         measured by their interactions, each once: with Gaussian noise nothing has a smaller sum of squared errors.
+        With a ``dp.synthetic.publication`` the counts are whole numbers that add up over a declared hierarchy.
         """
+        if isinstance(workload, Publication):
+            return self._published(table, workload, Price.of(epsilon, delta, rho), domain)
 
         def work(source: PaidSource, budget: Mapping[str, Any]) -> Answers:
             answers = answer(source, workload, plan=plan, **budget)
@@ -216,6 +258,35 @@ class ManyQuestions(Profiled):
 
         job = CountsJob("tabulate", "tables", f"; {_workload_words(workload)}", work, Answers.to_json)
         return self._from_counts(job, table, Price.of(epsilon, delta, rho), columns=columns, domain=domain)
+
+    def _published(
+        self, table: str, publication: Publication, price: Price, given: Mapping[str, Any] | Domain | None
+    ) -> PublishedTables:
+        """Tables over a hierarchy that add up; the plan is made, and refused, before anything is paid."""
+        planned = self._plan_publication(table, publication, given)
+
+        def work(source: PaidSource, budget: Mapping[str, Any]) -> PublishedTables:
+            made = publish(source, planned, **budget)
+            return replace(made, receipt=source.receipt, notes=source.notes)
+
+        names = "; ".join(" x ".join(columns) for columns in publication.tables)
+        job = CountsJob("publish", "tables", f"; {names}", work, PublishedTables.to_json)
+        domain = planned.domain
+        return self._from_counts(job, table, price, columns=domain.columns, domain=domain)
+
+    def _plan_publication(
+        self, table: str, publication: Publication, given: Mapping[str, Any] | Domain | None = None
+    ) -> HierarchicalPlan:
+        if table not in self._schemas:
+            raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")
+        schema = self._schemas[table]
+        key_sets = schema.table.key_sets
+        asked = list(dict.fromkeys(name for columns in publication.tables for name in columns))
+        places = [one for one in key_sets if isinstance(one, Hierarchy) and set(one.levels) & set(asked)]
+        hierarchy = places[0] if places else None
+        others = [name for name in asked if hierarchy is None or name not in hierarchy.levels]
+        domain = domain_of(table, schema, others, given) if others else Domain({"none": [0]})
+        return plan_publication(publication, domain, hierarchy, key_sets)
 
     def compare(
         self,

@@ -20,6 +20,7 @@ from discreet.privacy.budgets.filters import as_event
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.randomness import Bits
+from discreet.shown import brief
 from discreet.stable.core import domains
 from discreet.stable.core.keys import check_keys
 from discreet.stable.core.metrics import ADD_REMOVE, How, Relation, RowMetric, as_metric
@@ -61,6 +62,8 @@ class Sequential(Release):
     >>> both.cost(), both([1, 2, 3]).value.shape
     (Pure(epsilon='3/2'), (2,))
     """
+
+    __repr__ = brief
 
     releases: tuple[Release, ...]
 
@@ -123,6 +126,8 @@ class Parallel(Release):
     >>> parallel(parts).cost(), parallel(parts, neighbours=Neighbours.CHANGE_ONE).cost()
     (Pure(epsilon='1/2'), Pure(epsilon=1))
     """
+
+    __repr__ = brief
 
     parts: tuple[tuple[Hashable, Release], ...]
     by: Field

@@ -7,6 +7,8 @@ for first, from one filter.
 from discreet.synthetic.columns import bins, categories, days, whole
 from discreet.synthetic.direct import Answers, Plan, answer, plans
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication, plan, publication
+from discreet.synthetic.hierarchical.released import PublishedTables, publish
 from discreet.synthetic.mwem import Weighted, mwem, whole_domain
 from discreet.synthetic.pmw import Stream, pmw
 from discreet.synthetic.predicate import predicate
@@ -19,8 +21,11 @@ from discreet.synthetic.workload import count, marginal, prefixes, ranges, workl
 __all__ = [
     "Answers",
     "Domain",
+    "HierarchicalPlan",
     "MarginalSource",
     "Plan",
+    "Publication",
+    "PublishedTables",
     "Rows",
     "Stream",
     "Synthetic",
@@ -33,11 +38,14 @@ __all__ = [
     "marginal",
     "memory_for",
     "mwem",
+    "plan",
     "plans",
     "pmw",
     "predicate",
     "prefixes",
     "private_categories",
+    "publication",
+    "publish",
     "ranges",
     "rows_of",
     "synthesize",

@@ -22,6 +22,7 @@ from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number
 from discreet.mechanisms.base.marks import Ruler, ruler
 from discreet.privacy.promises.record import show
+from discreet.shown import brief
 
 Codes = NDArray[np.int64]
 Value = str | int | bool | date | None
@@ -113,6 +114,8 @@ class Categories(Column):
     >>> categories(["a", "b"], other="b").encode(pa.array(["b", None, "z", "a"])).tolist()
     [1, 2, 1, 0]
     """
+
+    __repr__ = brief
 
     listed: tuple[Any, ...]
     nullable: bool
@@ -263,6 +266,8 @@ class Bins(Column):
     >>> bins([0, 10, 100]).encode(pa.array([5.0, 10.0, 1e9, float("nan")])).tolist()
     [0, 1, 1, 2]
     """
+
+    __repr__ = brief
 
     edges: tuple[Fraction, ...]
     nullable: bool

@@ -24,6 +24,7 @@ from sqlglot.errors import SqlglotError
 from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.exact import number
 from discreet.query.plan.evaluate import like
+from discreet.shown import brief
 from discreet.synthetic.domain import Domain
 
 LONGEST = 10_000
@@ -37,6 +38,8 @@ class Predicate:
 
     ``factors``: for a conjunction, the table of each column by itself, whose product ``table`` is.
     """
+
+    __repr__ = brief
 
     clique: tuple[int, ...]
     table: Booleans

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadData, BadParameter, EngineFailed
 from discreet.exact import integer
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.query.plan.work import Cells
 from discreet.synthetic.domain import Domain
 from discreet.unit_id import EXACT_IN_FLOATS
 
@@ -117,13 +118,22 @@ class Rows:
         """Exact counts, one pass over the rows for each clique."""
         return [self._marginal(clique) for clique in cliques]
 
+    def cells(self, clique: Clique) -> Cells:
+        """The cells of one marginal that are not 0."""
+        return Cells(*np.unique(self._places(clique), return_counts=True))
+
     def _marginal(self, clique: Clique) -> Counts:
+        places = self._places(clique)
         shape = self._domain.shape(clique)
-        cell = np.zeros(len(self._codes[0]), dtype=np.int64)
+        return np.bincount(places, minlength=self._domain.size(clique)).astype(np.int64).reshape(shape)
+
+    def _places(self, clique: Clique) -> Counts:
+        """Where each row stands in a marginal."""
+        place = np.zeros(len(self._codes[0]), dtype=np.int64)
         for c in clique:
-            cell *= self._domain.sizes[c]
-            cell += self._codes[c]
-        return np.bincount(cell, minlength=self._domain.size(clique)).astype(np.int64).reshape(shape)
+            place *= self._domain.sizes[c]
+            place += self._codes[c]
+        return place
 
 
 class TableRows(Rows):

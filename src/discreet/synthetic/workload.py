@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.exact import Number, positive
+from discreet.shown import brief
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.predicate import Predicate, predicate
 
@@ -112,6 +113,8 @@ class Question:
 @dataclass(frozen=True, eq=False)
 class Workload:
     """Questions over a domain."""
+
+    __repr__ = brief
 
     domain: Domain
     questions: tuple[Question, ...]

@@ -50,7 +50,7 @@ def test_as_json_with_a_budget_in_a_ledger(visits: Path, tmp_path: Path) -> None
         (("nowhere/made.csv", *PRICE), "folder that is there"),
         (("made.csv", "--epsilon", "1"), "Gaussian noise"),
         (("made.csv", *PRICE, "--rows", "-1"), "at least 1"),
-        (("made.csv", *PRICE, "--columns", "note"), "declare --keys"),
+        (("made.csv", *PRICE, "--columns", "note"), "declare it with --keys"),
         (("made.csv", *PRICE, "--workload", "everything"), "all k-way"),
         (("made.csv", *PRICE, "--columns", "nothing"), "must be a column"),
     ],

@@ -256,3 +256,57 @@ SELECT COUNT(*) AS n FROM visits WHERE clinic <> ALL (ARRAY['North', 'City']);
 SELECT COUNT(*) AS n FROM visits WHERE clinic IS NOT DISTINCT FROM 'North';
 -- 129
 SELECT clinic = ANY (SELECT clinic FROM clinics) AS x, COUNT(*) FROM visits GROUP BY 1;
+-- 130
+SELECT clinic, AVG(EXTRACT(EPOCH FROM arrived - CAST(day AS TIMESTAMP)) / 3600) AS hours FROM visits GROUP BY clinic ORDER BY clinic;
+-- 131
+SELECT COUNT(*) AS n FROM visits WHERE arrived - TIMESTAMP '2025-03-01' BETWEEN INTERVAL '2 days' AND INTERVAL '40 days';
+-- 132
+SELECT COUNT(*) AS n FROM visits WHERE arrived > TIMESTAMP '2025-06-01' + INTERVAL '1 day 6 hours';
+-- 133
+SELECT COUNT(*) AS n FROM visits WHERE DATE_PART('hour', arrived - TIMESTAMP '2025-01-01') < 6;
+-- 134
+SELECT COUNT(*) AS n FROM visits WHERE DATESUB('month', DATE '2024-11-30', day) >= 6;
+-- 135
+SELECT COUNT(*) AS n FROM visits WHERE day < CURRENT_DATE AND arrived < NOW();
+-- 136
+SELECT clinic, REGR_SLOPE(cost, wait_minutes) AS slope, REGR_COUNT(cost, wait_minutes) AS n FROM visits GROUP BY clinic ORDER BY clinic;
+-- 137
+SELECT BOOL_OR(wait_minutes > 200) AS some, BOOL_AND(wait_minutes >= 0) AS every FROM visits;
+-- 138
+SELECT COUNT(DISTINCT (clinic, channel)) AS n FROM visits;
+-- 139
+SELECT COUNT(*) AS n FROM visits WHERE code ~ 'AB.*';
+-- 140
+SELECT COUNT(*) AS n FROM visits WHERE REGEXP_MATCHES(code, '[0-9]+');
+-- 141
+SELECT STRPOS(code, '_') AS place, COUNT(*) AS n FROM visits WHERE code IN ('AB_100', 'CD-200') GROUP BY 1 ORDER BY 1;
+-- 142
+SELECT clinic, SUM(1) AS n, SUM(2) FILTER (WHERE wait_minutes > 60) AS twice FROM visits GROUP BY clinic ORDER BY clinic;
+-- 143
+SELECT AVG(x.wait_minutes) AS w FROM (SELECT v.*, cost / 2 AS half FROM visits v) x WHERE half > 100;
+-- 144
+SELECT DATE_TRUNC('month', day) AS __timestamp, COUNT(*) AS n FROM visits GROUP BY 1 ORDER BY 1;
+-- 145: in tsql
+SELECT TOP (3) [clinic], COUNT_BIG(*) AS n FROM [dbo].[visits] WITH (NOLOCK) WHERE [channel] <> N'WEB' GROUP BY [clinic] ORDER BY n DESC;
+==
+SELECT clinic, COUNT(*) AS n FROM visits WHERE channel <> 'WEB' GROUP BY clinic ORDER BY n DESC LIMIT 3;
+-- 146: in tsql
+SELECT DATEDIFF(week, '2025-01-01', day) AS w, COUNT(*) AS n FROM visits WHERE DATEPART(weekday, day) = 1 GROUP BY DATEDIFF(week, '2025-01-01', day) ORDER BY w;
+==
+SELECT DATE_DIFF('week', DATE '2025-01-02', day + 1) AS w, COUNT(*) AS n FROM visits WHERE DAYOFWEEK(day) = 0 GROUP BY 1 ORDER BY 1;
+-- 147: in bigquery
+SELECT DATE_TRUNC(day, WEEK) AS w, COUNT(*) AS n FROM `shop.visits` WHERE channel = "WEB" GROUP BY w ORDER BY w;
+==
+SELECT CAST(DATE_TRUNC('week', day + 1) AS DATE) - 1 AS w, COUNT(*) AS n FROM visits WHERE channel = 'WEB' GROUP BY w ORDER BY w;
+-- 148: in bigquery
+SELECT EXTRACT(DAYOFWEEK FROM day) AS d, AVG(DATE_DIFF(DATE(arrived), day, DAY)) AS days FROM visits GROUP BY d ORDER BY d;
+==
+SELECT DAYOFWEEK(day) + 1 AS d, AVG(DATE_DIFF('day', day, CAST(arrived AS DATE))) AS days FROM visits GROUP BY d ORDER BY d;
+-- 149: in mysql
+SELECT WEEKDAY(day) AS d, AVG(TIMESTAMPDIFF(HOUR, day, arrived)) AS hours FROM visits GROUP BY d ORDER BY d;
+==
+SELECT ISODOW(day) - 1 AS d, AVG(DATESUB('hour', CAST(day AS TIMESTAMP), arrived)) AS hours FROM visits GROUP BY d ORDER BY d;
+-- 150: in snowflake
+SELECT DECODE(channel, 'WEB', 'online', 'other') AS kind, DIV0(SUM(cost), COUNT(*)) AS mean FROM visits GROUP BY 1 ORDER BY 1;
+==
+SELECT CASE WHEN channel = 'WEB' THEN 'online' ELSE 'other' END AS kind, SUM(cost) / COUNT(*) AS mean FROM visits GROUP BY 1 ORDER BY 1;

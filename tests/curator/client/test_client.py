@@ -71,8 +71,8 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert answer.to_polars().height == 3
     assert "spent" in answer.explain()
     assert "Aton" in str(answer)
-    assert str(answer).endswith("\n".join((answer.counted, *answer.notes)))
-    assert answer.counted == preview.counted
+    assert str(answer).endswith("\n".join(answer.footer()))
+    assert set(answer.notes) <= set(preview.notes)
     verify_receipt(answer.receipt, session.public_key)
     verify_card(answer.card, session.public_key)
     assert session.answer(answer.number).rows == answer.rows
@@ -112,12 +112,12 @@ def test_dates_come_back_as_dates_in_every_format(served: tuple[Town, str], tmp_
 def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -> None:
     town, url = served
     preview = connect(url, town.ann).sql(COUNT).preview(epsilon="1", confidence="0.9", rows=40)
-    cost, count, pay, counted, advice = str(preview).splitlines()
+    cost, count, pay, limit, left_out, advice = str(preview).splitlines()
     assert cost.startswith("costs epsilon 1, delta 0; epsilon ")
     assert cost.endswith("would be left")
-    assert count == f"n: ± {significant(preview.error('n'), 4)} (90%)"
-    assert pay == f"pay: ± {significant(preview.error('pay'), 4)} (90%) in a group of 40 rows"
-    assert counted == preview.counted != ""
+    assert count == f"n: ± {significant(preview.error('n'), 2)} (90%)"
+    assert pay == f"pay: ± {significant(preview.error('pay'), 2)} (90%) in a group of 40 rows"
+    assert [limit, left_out] == [str(note) for note in preview.notes]
     assert advice.startswith("half the error")
     assert repr(preview) == str(preview)
     assert sum(share for _, share in preview.shares) == pytest.approx(1)
@@ -191,7 +191,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
         (Query, RemoteQuery, {"order", "within", "ledger_text", "check_keys", "check_whole"}),
         (Workload, RemoteWorkload, {"order", "ledger_text"}),
         (Plan, RemotePlan, {"order", "session"}),
-        (TableAnswer, RemoteAnswer, {"beside", "outcome", "released", "given"}),
+        (TableAnswer, RemoteAnswer, {"beside", "outcome", "released", "own_notes"}),
         (Preview, RemotePreview, set()),
     )
     for here, remote, owners in pairs:
@@ -202,7 +202,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
 def test_a_remote_session_takes_the_same_parameters() -> None:
     """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
     refused = {"with_columns", "quote", "statements", "pmw", "suggest_keys", "prepare", "learn", "compare"}
-    refused |= {"continual"}  # there it has a name
+    refused |= {"tabulate", "continual"}  # there it has a name
     pairs: tuple[tuple[type, type], ...] = (
         (Session, RemoteSession),
         (Query, RemoteQuery),

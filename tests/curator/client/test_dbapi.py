@@ -47,6 +47,28 @@ def test_the_module_has_what_pep_249_asks_for() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("text", "name", "value"), [("SELECT 1", "1", 1), (" select 42 AS answer; ", "answer", 42)])
+def test_a_constant_asks_nothing_and_costs_nothing(
+    served: tuple[Town, str], connection: Connection, text: str, name: str, value: int
+) -> None:
+    before = charges(served[0])
+    with connection.cursor() as cursor:
+        assert cursor.execute(text).fetchall() == [(value,)]
+        assert cursor.description is not None
+        assert cursor.description[0][:2] == (name, "number")
+    assert charges(served[0]) == before
+
+
+@pytest.mark.slow
+def test_statements_may_be_spelled_as_another_database_does(served: tuple[Town, str]) -> None:
+    town, url = served
+    with dbapi.connect(url, town.ann, "town", epsilon="100", dialect="bigquery", errors=False) as connection:
+        cursor = connection.cursor()
+        cursor.execute('SELECT COUNT(*) AS n FROM `people` WHERE city = ? OR city = "Bury"', ["it\\'s ?"])
+        assert cursor.fetchall() == [(40,)]
+
+
+@pytest.mark.slow
 def test_rows_come_with_their_error_bars(connection: Connection) -> None:
     with connection.cursor() as cursor:
         assert cursor.execute(COUNT) is cursor

@@ -65,7 +65,7 @@ def test_what_comes_over_the_network_is_what_is_here(shop: Shop, sql: str) -> No
                 for name, column in found.intervals("0.9", simultaneous=True).items()
             }
         assert remote.story == agreed.story
-        assert (remote.cost, remote.counted) == (agreed.cost, agreed.counted)
+        assert (remote.cost, remote.notes) == (agreed.cost, agreed.notes)
         assert remote.consistent() is remote
         assert sent(here).rows == here.rows  # and the answer itself stays as it was
 

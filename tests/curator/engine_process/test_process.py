@@ -118,6 +118,24 @@ def test_a_process_that_dies_fails_with_the_same_words(source: str, engine: Isol
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_process_that_was_still_starting_when_a_command_ended_is_no_failure(
+    closed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A command on a busy machine wrote "the engine's process was stopped" below what it had to say."""
+    engine = Isolated(Limits(), processes=2, threads=1)
+    spare = engine._all[1]
+    spare._start()
+    spare.closed = closed  # as ``close`` does, while another thread waits for the first reply
+    spare.kill()
+    with pytest.raises(EngineFailed):
+        spare._ask(("up", None), 60.0)
+    assert ("was stopped" in caplog.text) is not closed
+    assert engine.failures == (not closed)
+    engine.close()
+
+
+@pytest.mark.slow
 def test_closing_while_a_question_is_computed_fails_that_question(source: str, engine: Isolated) -> None:
     session = question(source, engine)
     session.sql(SQL).release(epsilon=10**6)

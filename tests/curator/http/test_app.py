@@ -111,7 +111,7 @@ def test_what_cannot_be_asked_is_refused_in_one_shape_and_costs_nothing(town: To
         )
         assert reply.status_code in (402, 422), reply.text
         assert set(reply.json()) == {"error"}
-        assert set(reply.json()["error"]) == {"kind", "message", "hint", "fields"}
+        assert set(reply.json()["error"]) == {"kind", "code", "message", "hint", "fields"}
     assert town.curator.ledger.head == before
 
 

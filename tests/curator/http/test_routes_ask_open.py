@@ -26,7 +26,7 @@ def test_a_first_question_is_one_charge_and_has_counts_sums_and_means_of_groups(
     with on_a_socket(town) as url:
         session = connect(url, town.ann, "open")
         query = session.sql(SQL)
-        assert "of the cost chooses" in query.preview(epsilon=2000).counted
+        assert "of the cost chooses" in str(query.preview(epsilon=2000).notes)
         assert charges(town) == 0
         answer = query.release(epsilon=2000, key="first")
         assert charges(town) == 1
@@ -35,7 +35,7 @@ def test_a_first_question_is_one_charge_and_has_counts_sums_and_means_of_groups(
         assert answer["s"] == pytest.approx([120 * 37.25] * 3, rel=0.05)
         assert answer["m"] == pytest.approx([37.25] * 3, rel=0.05)
         assert all(error is not None for bars in answer.errors().values() for error in bars)
-        assert "were scaled down to that" in answer.counted
+        assert "were scaled down to that" in str(answer.notes)
         again = query.release(epsilon=2000, key="first")
         assert (again.rows, again.paid_before, charges(town)) == (answer.rows, True, 1)
         plan = session.plan([SQL, "SELECT COUNT(*) AS n FROM trips"], epsilon=2000)

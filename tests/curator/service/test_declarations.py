@@ -90,3 +90,16 @@ def test_only_private_tables_are_recognised_by_their_files(tmp_path: Path) -> No
     tables = {"t": {"source": "a.csv", "unit": "id"}, "p": {"source": "p.csv", "public": True}}
     both = declarations.read_tables(tables, "d")
     assert both.marks(tmp_path) == declarations.read_tables({"t": tables["t"]}, "d").marks(tmp_path) != []
+
+
+def test_key_sets_are_part_of_the_registration() -> None:
+    """Combinations that exist are the owner's act: written into the ledger, and read back the same."""
+    places = {"name": "geo", "columns": ["state", "county"], "rows": [["A", "a1"], ["B", "b1"]]}
+    days = {"columns": ["day", "shift"], "rows": [["2025-01-31", 1], ["2025-02-01", 2]], "dates": ["day"]}
+    data = {"tables": {"t": {"source": "t.parquet", "unit": "id", "max_rows": 1, "key_sets": [places, days]}}}
+    found = declarations.read(data, "d")
+    assert declarations.write(found)["tables"]["t"]["key_sets"] == [places, days]
+    assert declarations.read(declarations.write(found), "d") == found
+    two_parents = {**places, "rows": [["A", "x"], ["B", "x"]]}
+    with pytest.raises(BadParameter, match="must lie in one state"):
+        declarations.read({"tables": {"t": {"source": "t.parquet", "unit": "id", "key_sets": [two_parents]}}}, "d")

@@ -123,7 +123,7 @@ def test_the_first_question_is_one_charge_and_is_answered(tmp_path: Path) -> Non
     with opened(tmp_path / "t") as curator:
         (shown,) = curator.preview(ANN, "town", ALL)
         assert shown["price"]["epsilon"] == "2000"
-        assert "of the cost chooses" in shown["counted"]
+        assert "of the cost chooses" in str(shown["notes"])
         assert [one["error"] is None for one in shown["columns"]] == [False, True, True]
         assert not paid(curator)
         check_near(answer(curator, ANN, ALL))

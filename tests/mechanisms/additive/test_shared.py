@@ -261,3 +261,11 @@ def test_a_waiting_mechanism_takes_no_dimension() -> None:
 def test_bounds_of_a_truncation_may_be_text() -> None:
     assert Trunc("0", "1/2")(7) == 0.5
     assert np.array_equal(Trunc("0", "10")(np.array([-5, 70])), [0, 10])
+
+
+@pytest.mark.parametrize("noise", [laplace(sensitivity=1, epsilon=1), gaussian(sensitivity=2, rho="1/2")])
+def test_an_interval_is_as_long_to_both_sides_as_the_error(noise: Any) -> None:
+    for confidence in ("0.5", "0.95"):
+        error = noise.error_at(confidence)
+        assert noise.interval(confidence) == (-error, error)
+        assert error > 0

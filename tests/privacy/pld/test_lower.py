@@ -83,3 +83,11 @@ def test_the_repair_only_lowers_a_curve_that_is_a_minorant(mass: list[float], st
             for side in (before, after)
         )
         assert not new > ref.positive(old)
+
+
+def test_what_is_repaired_is_lessened_by_its_error_first() -> None:
+    mass, error = np.array([0.5, 0.25, 0.25]), np.array([0.125, 0.0625, 0.0])
+    assert repaired(mass, error, 0.5).tolist() == [0.375, 0.1875, 0.25]
+    negative = repaired(np.array([0.5, -0.125, 0.25]), np.full(3, 0.0625), 0.5)
+    assert negative.min() >= 0.0
+    assert negative.sum() <= 0.5 - 0.125 + 0.25 - 3 * 0.0625 + 1e-12

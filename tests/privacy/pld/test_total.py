@@ -129,3 +129,11 @@ def test_a_law_without_mass_leaves_nothing_but_infinity() -> None:
         assert made.infinite == pytest.approx(1 - 0.75 ** sum(times for _, times in laws))
         assert made.error == 0.0
     assert total([(coin, 2)], 0.5).y.sum() > 0
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.01, 0.3, 1.0, 7.5])
+def test_the_largest_weight_of_a_tail_is_the_largest(theta: float) -> None:
+    """max over d >= 0 of e^{-θd}(1 - e^{-d}), against a fine grid of d."""
+    places = np.linspace(0.0, 60.0, 600_001)
+    largest = float((np.exp(-theta * places) * -np.expm1(-places)).max())
+    assert largest <= total_module._largest_weight(theta) <= largest * (1 + 1e-5)

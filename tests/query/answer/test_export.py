@@ -114,8 +114,8 @@ def test_a_file_says_what_was_spent_and_how_sure_its_errors_are(tmp_path: Path) 
     about = json.loads((tmp_path / "a.csv-metadata.json").read_text(encoding="utf-8"))
     assert json.loads(pq.read_metadata(tmp_path / "a.parquet").metadata[b"discreet"]) == about
     assert about["spent"] == found.cost
-    assert about["confidence_of_errors"] == "90 %"
-    assert about["notes"] == [found.counted, *found.notes, *found.remarks]
+    assert about["confidence_of_errors"] == "90%"
+    assert about["notes"] == [str(note) for note in found.notes]
     assert about["how_it_was_made"] == list(found.story)
 
 

@@ -24,6 +24,7 @@ from discreet.query.plan.work import AnyWork, Exact, TotalsWork
 from discreet.query.run import _closed
 from discreet.randomness import SystemBits
 from discreet.session.price import Price
+from tests.query.choose.test_clips import law as law_of_ascent
 
 CHOSEN_CAPS = True
 SALT = "0123456789abcdef0123456789abcdef"
@@ -118,11 +119,8 @@ _laws: dict[tuple[Ascent, tuple[int, ...]], dict[int, tuple[float, float]]] = {}
 def law(climb: Ascent, longer: tuple[int, ...]) -> dict[int, tuple[float, float]]:
     """Bounds of the chance of each end; the last also where it ends nowhere."""
     if (climb, longer) not in _laws:
-        ends = dict[int, tuple[float, float]]()
-        for replies, (low, high) in climb.mechanism.law(tuple(-many for many in longer)).items():
-            before = ends.get(len(replies) - 1, (0.0, 0.0))
-            ends[len(replies) - 1] = before[0] + float(low), before[1] + float(high)
-        _laws[climb, longer] = ends
+        found = law_of_ascent(climb, longer)
+        _laws[climb, longer] = {end: (float(low), float(high)) for end, (low, high) in found.items()}
     return _laws[climb, longer]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.query.estimate.choose_estimators import recipes
-from discreet.query.estimate.estimators import Estimate, Recipe
+from discreet.query.estimate.estimators import Estimate, Quantile, Recipe
 from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, paid_with
 from discreet.query.estimate.two_sided_sums import Count, Mean, Sum
 from discreet.query.functions.typed_values import Typed
@@ -146,3 +146,11 @@ def test_a_mean_beside_a_variance_is_read_off_its_sum(beside: str, payments: int
     assert answer["m"] == [pytest.approx(50, abs=1e-9)], "without the allowance it would miss"
     with_sum = session.sql(f"SELECT AVG(x) AS m, SUM(x) AS t, {beside} FROM t").release(epsilon=10**12)
     assert with_sum["m"] == [pytest.approx(x, abs=1e-7)], "sums keep the fine step, and means beside them"
+
+
+def test_least_and_largest_are_quantiles_that_look_to_one_side() -> None:
+    least, largest = asked((Aggregate.MIN, (Y,)), (Aggregate.MAX, (Y,)))
+    assert isinstance(least, Quantile)
+    assert isinstance(largest, Quantile)
+    assert (least.level, least.extreme) == (Fraction(0), -1)
+    assert (largest.level, largest.extreme) == (Fraction(1), 1)

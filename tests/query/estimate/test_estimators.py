@@ -507,3 +507,24 @@ def test_extremes_are_those_beyond_which_there_are_rows(error: float, total: flo
     assert seen == [0.05]
     upper = replace(recipe, extreme=1)
     assert upper._targets(whole, Estimate(whole, error_at)).tolist() == [max(total, 0) - least]
+
+
+def test_a_sum_from_its_centred_sum_pays_for_each_as_it_adds_to_the_error() -> None:
+    """Of x from -2 to 10 the centre is 4 and the reach 6: 6² and 4² of 10²."""
+    recipe = next(one for one in asked((Aggregate.SUM, (X,)), (Aggregate.AVG, (X,)), (Aggregate.AVG, (Y,)))
+                  if isinstance(one, SumFrom))  # fmt: skip
+    assert list(recipe.needs.values()) == pytest.approx([0.36, 0.16])
+
+
+@pytest.mark.parametrize(("aggregate", "ends", "null"), [
+    (Aggregate.QUANTILE, (-2.0, 10.0), True), (Aggregate.QUANTILE, (-1.0, 10.0), False),
+    (Aggregate.MAX, (-2.0, 10.0), True), (Aggregate.MAX, (0.0, 10.0), False),
+    (Aggregate.MIN, (-2.0, 10.0), True), (Aggregate.MIN, (-2.0, 8.0), False),
+])  # fmt: skip
+def test_a_quantile_may_be_null_where_its_interval_reaches_the_far_end(
+    aggregate: Aggregate, ends: tuple[float, float], null: bool
+) -> None:
+    (recipe,) = asked((aggregate, (X,)))
+    assert isinstance(recipe, Quantile)
+    low, high = (np.array([end]) for end in ends)
+    assert recipe.may_be_null({}, (low, high), 0.05).tolist() == [null]

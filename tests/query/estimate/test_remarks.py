@@ -23,8 +23,8 @@ def _session(**columns: Any) -> dp.Session:
 
 
 def _everywhere(answer: Any) -> list[str]:
-    told = as_json(answer, "0.95")
-    return [str(answer), answer._repr_html_(), "\n".join([told["counted"], *told["notes"]])]
+    notes = "\n".join(note["text"] for note in as_json(answer, "0.95")["notes"])
+    return [answer.explain(), answer._repr_html_(), notes]
 
 
 @pytest.mark.parametrize("aggregate", ["AVG(x)", "STDDEV(x)", "VARIANCE(x)", "MEDIAN(x)", "QUANTILE(x, 0.9)"])
@@ -34,7 +34,7 @@ def test_what_has_a_bar_over_all_that_is_possible_says_so_before_and_after(aggre
     """
     query = _session(g=SIXTY).sql(f"SELECT g, {aggregate} AS m FROM t GROUP BY g")
     assert "m would say nothing" in str(query.preview("1e-6"))
-    assert "m would say nothing" in " ".join(query.preview("1e-6").as_dict()["notes"])
+    assert "m would say nothing" in str(query.preview("1e-6").as_dict()["notes"])
     for text in _everywhere(query.release("1e-6")):
         found = re.search(r"m says nothing in (\d+) of 60 groups", text)
         assert found is not None
@@ -45,14 +45,14 @@ def test_a_mean_that_is_known_is_left_in_peace() -> None:
     """At an epsilon of 10^4 the noise is nothing."""
     query = _session().sql("SELECT g, AVG(x) AS m, STDDEV(x) AS d FROM t GROUP BY g")
     assert "say nothing" not in str(query.preview(10**4))
-    assert query.release(10**4).remarks == ()
+    assert {note.code for note in query.release(10**4).notes} == {"groups_limited", "left_out"}
 
 
 def test_an_answer_with_keys_that_nobody_listed_says_from_when_on_they_are_named() -> None:
     query = _session(g=dp.unknown_keys()).sql("SELECT g, COUNT(*) AS n FROM t GROUP BY g")
     named = query.preview(1).named_from
     for text in _everywhere(query.release(1)):
-        assert f"a key is named from about {named} units on" in text
+        assert f"Groups are named from about {named} units on" in text
 
 
 def test_a_quantile_near_an_end_whose_bar_leaves_out_the_other_end_says_something() -> None:
@@ -88,7 +88,7 @@ def test_what_may_be_any_number_is_null_and_not_drawn() -> None:
     average = "SELECT AVG(share) AS m FROM (SELECT g, COUNT(x) / COUNT(*) AS share FROM t GROUP BY g) AS each"
     assert _session(g=SIXTY).sql(average).release("1e-6").errors() == {"m": [None]}  # of all groups, none left out
     ranks = _session().sql("SELECT g, RANK() OVER (ORDER BY COUNT(*)) AS place FROM t GROUP BY g").release(1)
-    assert ranks.remarks == ()
+    assert {note.code for note in ranks.notes} == {"groups_limited", "left_out"}
 
 
 def test_aggregates_of_groups_say_that_empty_ones_are_among_them() -> None:
@@ -96,8 +96,8 @@ def test_aggregates_of_groups_say_that_empty_ones_are_among_them() -> None:
     asked = "SELECT {} AS m FROM (SELECT g, COUNT(*) AS n FROM t GROUP BY g{}) AS each"
     session = _session(g=SIXTY)
     for text in _everywhere(session.sql(asked.format("AVG(n)", "")).release(1000)):
-        assert "AVG of groups: of all 60 listed ones, also those that nobody is in" in text
+        assert "AVG of groups: all 60 listed groups count, also empty ones." in text
     for aggregate, having in (("SUM(n)", ""), ("MAX(n)", ""), ("AVG(n)", " HAVING COUNT(*) >= 1")):
         answer = session.sql(asked.format(aggregate, having)).release(1000)
-        assert "listed ones" not in str(answer)
+        assert "listed groups" not in str(answer.notes)
     assert round(answer.rows[0]["m"]) == 1000

@@ -99,3 +99,25 @@ def test_every_value_has_a_bin_and_no_bin_is_beyond_the_last() -> None:
 def test_what_cannot_be_summed_is_refused(typed: Typed, says: str) -> None:
     with pytest.raises(BadQuestion, match=says):
         st.number(typed, "SUM")
+
+
+@pytest.mark.parametrize("reach", [st.FINEST, st.FINEST + 1, 5 * st.FINEST // 2, 1000 * st.FINEST + 1])
+def test_wide_ranges_are_counted_in_the_fewest_coarser_cells_that_fit(reach: int) -> None:
+    times = -(-reach // st.FINEST)
+    rows = st.total(bounded(-reach, 5), None, "SUM")
+    assert (rows.bound, rows.step) == (-(-reach // times), Fraction(times))
+    x = st.centred(bounded(-reach, reach), "AVG")
+    assert (x.reach, x.step) == (-(-reach // times), Fraction(times))
+    assert rows.bound <= st.FINEST
+
+
+def test_a_count_is_moved_by_one() -> None:
+    for rows in (st.count(None, None), *vars_of(st.count_parts(bounded(0, 9, nullable=True), None))):
+        assert isinstance(rows, st.Rows)
+        assert (rows.bound, rows.step, rows.one_sign) == (1, Fraction(1), True)
+    parts = st.count_parts(bounded(0, 9, nullable=True), None)
+    assert [[cells(part.value, x) for x in (0, 7, None)] for part in vars_of(parts)] == [[1, 1, 0], [0, 0, 1]]
+
+
+def vars_of(parts: st.CountParts) -> tuple[st.Rows, st.Rows]:
+    return parts.present, parts.absent

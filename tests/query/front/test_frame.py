@@ -126,8 +126,8 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: visits.filter("COUNT(*) > 1"), "an aggregate in filter"),
     (lambda: visits.select(dp.sum("cost")), "an aggregate in select"),
     (lambda: visits.with_column("a", dp.count()), "an aggregate in with_columns"),
-    (lambda: visits.with_column("__unit", "cost"), "does not begin with __"),
-    (lambda: visits.rename({"cost": "__unit"}), "does not begin with __"),
+    (lambda: visits.with_column("__unit", "cost"), "are ours"),
+    (lambda: visits.rename({"cost": "__unit"}), "are ours"),
     (lambda: visits.rename({"cost": "clinic"}), "two columns are named clinic"),
     (lambda: visits.drop("nothing"), "no column nothing"),
     (lambda: visits.filter(1), "needs an expression"),  # type: ignore[arg-type]

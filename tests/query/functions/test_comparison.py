@@ -98,5 +98,5 @@ def test_a_text_column_keeps_its_text_and_wants_quotes(name: str) -> None:
     lowered = [typed(call(name, col("name"), text), FIELDS).lowered for text in ("8", "08", " 8")]
     assert len(set(lowered)) == 3
     for asked in (call(name, col("name"), 8), call("in", col("name"), 8)):
-        with pytest.raises(BadQuestion, match="written in quotes"):
+        with pytest.raises(BadQuestion, match="the number in quotes"):
             typed(asked, FIELDS)

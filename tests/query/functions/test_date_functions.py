@@ -106,9 +106,12 @@ def test_other_ways_to_write_it(text: str, same: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("m + INTERVAL '1 hour 30 minutes'", "an interval"),
+        ("m + INTERVAL 'some time'", "an interval"),
+        ("m + INTERVAL '1 hour or so'", "an interval"),
+        ("m + INTERVAL '1 day 02:00:00'", "an interval"),
+        ("m + INTERVAL '1 hour 30'", "an interval"),
         ("d + INTERVAL 1.5 MONTH", "an interval"),
-        ("DATE_ADD(d, 3)", "this DATE_ADD"),
+        ("DATE_ADD(d)", "this DATE_ADD"),
         ("DATEADD('millennium', 3, d)", "this DATEADD"),
         ("DATEADD('month', x, d)", "this DATEADD"),
         ("TO_CHAR(d, 'Month')", "this form of TO_CHAR"),

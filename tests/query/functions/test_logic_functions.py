@@ -20,11 +20,11 @@ from tests.helpers.typing_checks import call, col
 @pytest.mark.parametrize(
     ("asked", "word"),
     [
-        (call("case", col("age"), 1, 2), "true or false"),
+        (call("case", col("name"), 1, 2), "true or false"),
         (call("case", col("flag"), 1, "x"), "mix"),
         (call("case", col("flag"), None, None), "NULL"),
         (call("case", col("flag"), 1, col("flag"), 2), "CASE"),
-        (call("and", col("flag"), col("age")), "true or false"),
+        (call("and", col("flag"), col("name")), "true or false"),
     ],
 )
 def test_refused_by_typing(asked: Expression, word: str) -> None:

@@ -35,7 +35,8 @@ def meaning(name: str, *values: Any) -> Any:
         ("width_bucket", (10, 0, 10, 5), 6), ("width_bucket", (-1, 0, 10, 5), 0), ("width_bucket", (1, 5, 5, 5), None),
         ("least", (3, 2.5, Fraction(7, 2)), 2.5), ("greatest", ("b", "a"), "b"), ("least", (1, "a"), None),
         ("least", (DAY, "2024-02-28"), date(2024, 2, 28)), ("greatest", (True, False), None),
-        ("sub", (DAY, date(2024, 2, 1)), 28), ("sub", (datetime(2024, 1, 1), DAY), None), ("add", (1, "a"), None),
+        ("sub", (DAY, date(2024, 2, 1)), 28), ("sub", (datetime(2024, 3, 1, 1), DAY), 90_000),
+        ("sub", (datetime(2024, 1, 1), 1), None), ("add", (1, "a"), None),
     ],
 )  # fmt: skip
 def test_on_released_values(name: str, values: tuple[Any, ...], expected: Any) -> None:

@@ -68,8 +68,8 @@ def test_wide_numbers_are_those_without_bounds() -> None:
 
 def test_refusals_name_the_column_without_bounds() -> None:
     cost, text = at("cost", TypedColumn(Real())), at("note", TypedColumn(Text()))
-    assert "bounds of cost" in bound(text, replace(cost, origin=("visits", "cost")))
-    assert bound(cost) == "write CLAMP(cost, low, high)", "nobody can declare what was computed"
+    assert bound(text, replace(cost, origin=("visits", "cost"))).fields == {"column": "cost", "expression": "cost"}
+    assert str(bound(cost)) == "write CLAMP(cost, low, high)", "nobody can declare what was computed"
     with pytest.raises(BadQuestion, match="SUM needs a number with bounds"):
         number(cost, "SUM")
     with pytest.raises(BadQuestion, match="SUM needs a number, and this is text"):

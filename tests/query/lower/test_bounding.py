@@ -4,12 +4,13 @@ from itertools import product
 
 import pytest
 
+from discreet.messages import message
 from discreet.query.lower.bounding import (
     KEYS_PER_UNIT,
     Noise,
     each_counts_once,
     groups,
-    in_words,
+    limit_note,
     most_keys,
     row_reach,
     rows,
@@ -71,6 +72,6 @@ def test_keys_that_nobody_listed() -> None:
 
 
 def test_words_for_people() -> None:
-    assert in_words(Caps(max_rows=1), grouped=True).startswith("each unit counts once in a group, and in at most 1 ")
-    assert in_words(Caps(max_groups=2), grouped=True).startswith("rows are limited to 10 per unit, in at most 2 groups")
-    assert in_words(Caps(max_rows=1), grouped=False).startswith("rows are limited to 1 per unit (scaled down);")
+    assert limit_note(Caps(max_rows=1), grouped=True) == message("groups_limited", groups=1)
+    assert limit_note(Caps(max_groups=2), grouped=True) == message("rows_limited_in_groups", rows=10, groups=2)
+    assert limit_note(Caps(max_rows=1), grouped=False) == message("rows_limited", rows=1)

@@ -10,11 +10,11 @@ import discreet as dp
 @pytest.mark.parametrize(
     ("keys", "text", "words"),
     [
-        (["a"], "SELECT g, COUNT(*) AS n FROM t GROUP BY g", "rows whose g is NULL or none of the listed keys"),
-        (["a", None], "SELECT g, COUNT(*) AS n FROM t GROUP BY g", "rows whose g is none of the listed keys"),
-        (["a"], "SELECT b, COUNT(*) AS n FROM t GROUP BY b", "rows whose b is NULL"),
-        (["a"], "SELECT g, b, COUNT(*) AS n FROM t GROUP BY g, b", "rows whose g or b is NULL or none of"),
-        (["a"], "SELECT UPPER(g) AS h, COUNT(*) AS n FROM t GROUP BY UPPER(g)", "rows whose h is NULL or none"),
+        (["a"], "SELECT g, COUNT(*) AS n FROM t GROUP BY g", "Rows whose g is NULL or none of the listed keys"),
+        (["a", None], "SELECT g, COUNT(*) AS n FROM t GROUP BY g", "Rows whose g is none of the listed keys"),
+        (["a"], "SELECT b, COUNT(*) AS n FROM t GROUP BY b", "Rows whose b is NULL"),
+        (["a"], "SELECT g, b, COUNT(*) AS n FROM t GROUP BY g, b", "Rows whose g or b is NULL or none of"),
+        (["a"], "SELECT UPPER(g) AS h, COUNT(*) AS n FROM t GROUP BY UPPER(g)", "Rows whose h is NULL or none"),
         (["a"], "SELECT COUNT(*) AS n FROM t", None),
         (["a"], "SELECT g, COUNT(*) AS n FROM t WHERE g IN ('a') GROUP BY g", None),
         (["a"], "SELECT x > 1 AS y, COUNT(*) AS n FROM t WHERE x IS NOT NULL GROUP BY x > 1", None),
@@ -25,6 +25,6 @@ def test_what_is_left_out_is_said_once(keys: list[str | None], text: str, words:
     rows = {"u": [1, 2], "g": ["a", "b"], "b": [True, None], "x": [1, 2]}
     table = dp.table(rows, unit="u", max_rows=1, columns={"g": dp.keys(keys), "x": dp.bounds(0, 5)})
     query = dp.Session(t=table, budget=dp.Pure(9)).sql(text)
-    for told in (str(query.preview(1)), str(query.release(1))):
+    for told in (str(query.preview(1)), query.release(1).explain()):
         assert told.count("are left out") == (words is not None)
         assert words is None or words in told

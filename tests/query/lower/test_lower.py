@@ -212,7 +212,7 @@ def test_truth_can_be_summed_and_averaged() -> None:
         (VISITS, Measure("s", Aggregate.COVARIANCE, (col("cost"),)), (), "COVARIANCE takes 2"),
         (VISITS, Measure("s", Aggregate.COUNT, (col("cost"), col("day"))), (), "at most one"),
         (VISITS, Measure("s", Aggregate.COUNT, (Literal(None),)), (), "NULL"),
-        (VISITS, Measure("s", Aggregate.COUNT, (), col("cost")), (), "FILTER"),
+        (VISITS, Measure("s", Aggregate.COUNT, (), col("day")), (), "FILTER"),
         (VISITS, Measure("s", Aggregate.COUNT_DISTINCT, (col("raw"),)), (), "exact values"),
         (VISITS, Measure("s", Aggregate.COUNT_DISTINCT, (col("day"), col("clinic"))), (), "several columns"),
         (VISITS, Measure("s", Aggregate.COUNT_UNITS, (call("mod", col("pid"), 2),)), (), "not of a function of it"),

@@ -59,7 +59,7 @@ def test_what_is_too_large_is_refused_at_once() -> None:
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (Filter(VISITS, col("cost")), "true or false"),
+        (Filter(VISITS, col("day")), "true or false"),
         (Filter(VISITS, Literal(None)), "true or false"),
         (Filter(VISITS, call("gt", col("kost"), 1)), "did you mean cost"),
         (Filter(VISITS, call("gt", call("mul", col("raw"), col("raw")), 1)), "CLAMP(raw, low, high)"),

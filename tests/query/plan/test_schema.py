@@ -140,7 +140,7 @@ def test_keys_of_a_column() -> None:
 
 
 def test_columns_that_cannot_be_read_are_left_out_with_the_reason() -> None:
-    more = {"__id": Stored(StoredKind.INTEGER), "tags": Stored(StoredKind.OTHER, type="VARCHAR[]")}
+    more = {"__Unit": Stored(StoredKind.INTEGER), "tags": Stored(StoredKind.OTHER, type="VARCHAR[]")}
     schema = resolve("t", table(None, unit="who"), {**STORED, **more})
     assert set(schema.fields) == set(STORED)
     assert "its type, VARCHAR[]," in (unusable("TAGS", {"t": schema}) or "")

@@ -75,11 +75,11 @@ def test_a_constant_beyond_the_bounds_is_pointed_out() -> None:
     for asked in ("SELECT COUNT(*) FROM t WHERE h <> 99", "SELECT SUM(CASE WHEN h = 99 THEN 0 ELSE h END) FROM t",
                   "SELECT COUNT(*) FROM t WHERE day > '2030-01-01'"):  # fmt: skip
         query = session().sql(asked)
-        assert "beyond its declared bounds" in str(query.preview(epsilon=1))
-        assert "beyond its declared bounds" in query.release(epsilon=1).counted
-    assert "beyond its declared" not in session().sql("SELECT COUNT(*) FROM t WHERE h <= 98").preview(epsilon=1).counted
+        assert "outside its bounds" in str(query.preview(epsilon=1))
+        assert "outside its bounds" in str(query.release(epsilon=1).notes)
+    assert "outside its bounds" not in str(session().sql("SELECT COUNT(*) FROM t WHERE h <= 98").preview(epsilon=1))
     clamped = session().sql("SELECT COUNT(*) FROM t WHERE h / (h + 1) > 0.5").preview(epsilon=1)
-    assert "moved into their declared bounds" in clamped.counted
+    assert "clamped to their declared bounds" in str(clamped.notes)
     assert notes(call("eq", Column("a"), True), FIELDS) == []
 
 

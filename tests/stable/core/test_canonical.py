@@ -108,3 +108,14 @@ def test_the_salt_chooses_the_order() -> None:
     plain = sorted(codes, key=lambda c: shuffled_place(c, b""))
     salted = sorted(codes, key=lambda c: shuffled_place(c, b"x"))
     assert plain != codes != salted != plain
+
+
+def test_lists_and_tuples_differ_and_what_is_too_deep_has_no_code() -> None:
+    assert code([1, 2]) != code((1, 2))
+    assert code(((1,), 2)) != code(((1, 2),))
+    deep: Any = 7
+    for _ in range(50):
+        deep = (deep,)
+    assert code(deep) is not None
+    for wrap in (lambda row: (row,), lambda row: [row], lambda row: {"a": row}):
+        assert code(wrap(wrap(deep))) is None

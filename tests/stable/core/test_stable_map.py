@@ -78,3 +78,11 @@ def test_how_a_chain_is_described() -> None:
         "grouped by 'k' under 1 public keys",
         "summed 'x' clamped to [0, 9] in each group",
     )
+
+
+def test_a_chain_behind_something_else_keeps_all_its_maps() -> None:
+    first = stable.filter(bool, neighbours=EDIT)
+    rest = stable.clip(0, 9) >> stable.clip(1, 3) >> stable.clip(2, 2)
+    assert (first >> rest)([0, 5]) == [2]
+    assert len((first >> rest).maps) == 4
+    assert [str(m) for m in (first >> rest).maps[1:]] == [str(m) for m in rest.maps]

@@ -71,7 +71,7 @@ def test_some_columns_and_columns_said_otherwise() -> None:
     [
         (["nothing"], None, "must be a column of t"),
         (["id"], None, "not its unit"),
-        (["note"], None, "declare dp.keys or dp.bounds"),
+        (["note"], None, "declare note by dp.keys or dp.bounds"),
         (["town"], None, "session.suggest_keys"),
         ("level", None, "must be a list of names"),
         (["level"], {"nowhere": [1]}, "must be a column of t"),

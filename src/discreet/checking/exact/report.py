@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.shown import brief
+
 _LONGEST = 400
 
 
@@ -48,6 +50,8 @@ class Report:
       claimed: outputs at most 1 apart
       tried:   100 pairs; all data of up to 3 rows
     """
+
+    __repr__ = brief
 
     subject: str
     claim: str

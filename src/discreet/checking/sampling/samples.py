@@ -18,6 +18,7 @@ from typing import Any
 from rich.progress import Progress
 
 from discreet.checking.sampling.observed import Outcome, as_json, from_json, observe
+from discreet.shown import brief
 
 _CHUNK = 500
 
@@ -30,6 +31,8 @@ class Samples:
     >>> Samples.from_lines(some.to_lines()) == some
     True
     """
+
+    __repr__ = brief
 
     first: list[Outcome] = field(default_factory=list)
     second: list[Outcome] = field(default_factory=list)

@@ -6,6 +6,7 @@ it would go into a supervisor's log.
 
 from __future__ import annotations
 
+import atexit
 import os
 from contextlib import closing
 from pathlib import Path
@@ -35,12 +36,16 @@ def serve_command(
     from discreet.curator.http.serving import check_address, check_certificate, run
     from discreet.curator.service.config import read_config
     from discreet.curator.service.opening import open_curator
+    from discreet.curator.wire.server import check_secure, start
 
     found = read_config(config)
     console = Console()
     address, number = host or found.host, port or found.port
     check_address(address, number)  # before a token is made
     check_certificate(found.certificate, found.certificate_key)
+    if found.wire is not None:
+        check_secure(address, found.certificate)
+        check_address(address, found.wire)
     with closing(open_curator(found, create=True)) as curator:
         curator.serve()
         beside = found.ledger if isinstance(found.ledger, Path) else config
@@ -51,6 +56,10 @@ def serve_command(
             console.print(f"[red]nothing is answered[/]: {escape(curator.ledger.trouble)}")
     console.print(f"{'http' if found.certificate is None else 'https'}://{address}:{number}", highlight=False)
     os.environ[CONFIG] = str(config.resolve())
+    if found.wire is not None:
+        console.print(f"postgresql://{address}:{found.wire}", highlight=False)
+        port_of_clients = start(config.resolve())
+        atexit.register(port_of_clients.terminate)
     run(address, number, found.processes, certificate=found.certificate, certificate_key=found.certificate_key)
 
 

@@ -141,11 +141,16 @@ class RemoteSession:
         """The key with which receipts and release cards can be checked."""
         return str(self.transport.get("/api/key")["public_key"])
 
-    def sql(self, text: str) -> RemoteQuery:
-        """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        found = staged_question(text, self.schemas)
+    def sql(self, text: str, *, dialect: str | None = None) -> RemoteQuery:
+        """A question in SQL: one SELECT. Nothing is spent until ``release``.
+
+        One that is spelled as another ``dialect`` spells it is sent in our own spelling.
+        """
+        found = staged_question(text, self.schemas, dialect)
         if isinstance(found, Question):
-            return RemoteQuery(self, found, text, self._prepared(found))
+            return RemoteQuery(self, found, text, self._prepared(found)) if dialect is None else self.ask(found)
+        if dialect is not None:
+            raise Unsupported("a subquery that is one value, in another dialect", "ask it without dialect=")
         return _staged(self, found, text)
 
     def __getitem__(self, name: str) -> Frame[RemoteQuery]:

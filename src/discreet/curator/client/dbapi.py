@@ -13,6 +13,7 @@ written: there is nothing to commit or roll back, and no charge is ever undone.
 
 from __future__ import annotations
 
+import re
 import time as _time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -24,6 +25,7 @@ from discreet.curator.client.client import RemoteSession
 from discreet.curator.client.client import connect as connect_session
 from discreet.errors import BadParameter, BadQuestion, DiscreetError, LedgerUnavailable, OverBudget
 from discreet.exact import Number
+from discreet.query.front.sql.dialects import OwnSpelling, respelled
 from discreet.query.front.sql.syntax_tree import placeholders
 
 apilevel = "2.0"
@@ -125,13 +127,17 @@ def connect(
     epsilon: Number | None = None,
     delta: Number | None = None,
     errors: bool = True,
+    dialect: str | None = None,
 ) -> Connection:
-    """A data set of a curator; ``epsilon`` is the price of statements that name none, ``errors``: error columns."""
+    """A data set of a curator; ``epsilon`` is the price of statements that name none, ``errors``: error columns.
+
+    ``dialect`` says how statements are spelled, as that of ``session.sql`` does.
+    """
     try:
         session = connect_session(url, token, dataset)
     except Exception as error:
         raise _translated(error) from error
-    return Connection(session, epsilon, delta, errors=errors)
+    return Connection(session, epsilon, delta, errors=errors, dialect=dialect)
 
 
 class Connection:
@@ -142,12 +148,19 @@ class Connection:
     ProgrammingError, NotSupportedError, Warning = ProgrammingError, NotSupportedError, Warning
 
     def __init__(
-        self, session: RemoteSession, epsilon: Number | None, delta: Number | None = None, *, errors: bool = True
+        self,
+        session: RemoteSession,
+        epsilon: Number | None,
+        delta: Number | None = None,
+        *,
+        errors: bool = True,
+        dialect: str | None = None,
     ) -> None:
         self._session: RemoteSession | None = session
         self.epsilon = epsilon
         self.delta = delta
         self.errors = errors
+        self.dialect = dialect
 
     @property
     def session(self) -> RemoteSession:
@@ -210,13 +223,17 @@ class Cursor:
     ) -> Cursor:
         """Pay for one statement and hold its answer. The same ``key`` pays once and gives the same rows."""
         session, price = self._open(), epsilon if epsilon is not None else self.connection.epsilon
+        if (constant := _CONSTANT.fullmatch(operation)) is not None:  # asks nothing of anybody: is the server there?
+            self._rows, self._at, self.rowcount = [(int(constant["value"]),)], 0, 1
+            self.description = [(constant["name"] or constant["value"], NUMBER, None, None, None, None, False)]
+            return self
         if price is None:
             raise ProgrammingError("a statement needs a price: epsilon of the connection, or of the statement")
-        text = bind(operation, parameters or ())
+        spelled = self.connection.dialect
+        text = bind(operation if spelled is None else respelled(operation, spelled), parameters or ())
         try:
-            answer = session.sql(text).release(
-                price, delta=delta if delta is not None else self.connection.delta, key=key
-            )
+            asked = session.sql(text) if spelled is None else session.sql(OwnSpelling(text), dialect=spelled)
+            answer = asked.release(price, delta=delta if delta is not None else self.connection.delta, key=key)
             self._take(answer)
             self.answer, self.charge = answer, answer.number
             self.paid_before = key is not None and answer.paid_before
@@ -289,6 +306,10 @@ class Cursor:
         ]
 
 
+_CONSTANT = re.compile(r"\s*SELECT\s+(?P<value>\d{1,18})(?:\s+(?:AS\s+)?(?P<name>[a-z_]\w*))?\s*;?\s*", re.IGNORECASE)
+"""SELECT 1, by which programs try a connection."""
+
+
 def bind(operation: str, parameters: Sequence[Any]) -> str:
     """The statement with its parameters as literals, each at a "?" that stands outside of quotes and comments.
 
@@ -305,15 +326,15 @@ def bind(operation: str, parameters: Sequence[Any]) -> str:
         raise ProgrammingError(f"the statement has {len(places)} ?, and {len(parameters)} parameters were given")
     parts, after = [], 0
     for place, value in zip(places, parameters, strict=True):
-        literal = _literal(value)
-        minus = operation[:place].endswith("-") and literal.startswith("-")  # two would begin a comment
-        parts += [operation[after:place], " " if minus else "", literal]
+        written = literal(value)
+        minus = operation[:place].endswith("-") and written.startswith("-")  # two would begin a comment
+        parts += [operation[after:place], " " if minus else "", written]
         after = place + 1
     parts.append(operation[after:])
     return "".join(parts)
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
     """A value as SQL. Whatever it holds, it stays one literal."""
     if value is None:
         return "NULL"

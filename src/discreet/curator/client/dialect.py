@@ -45,7 +45,7 @@ class DiscreetDialect(default.DefaultDialect):
         more = dict(url.query)
         scheme = "http" if more.pop("plain", "") else "https"
         port = "" if url.port is None else f":{url.port}"
-        given: dict[str, Any] = {name: more[name] for name in ("epsilon", "delta") if name in more}
+        given: dict[str, Any] = {name: more[name] for name in ("epsilon", "delta", "dialect") if name in more}
         given |= {"url": f"{scheme}://{url.host}{port}", "token": os.environ.get("DISCREET_TOKEN", "")}
         return [], given | {"dataset": url.database or None}
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from discreet.errors import BadParameter, Unsupported
 from discreet.exact import Number, number
+from discreet.messages import Message
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.preview import ColumnPreview, Preview
 from discreet.query.estimate.prepare import Clip
@@ -51,8 +52,7 @@ class RemotePreview(Preview):
             noise=reply["noise"],
             named_from=reply["named_from"],
             advice=reply["advice"],
-            counted=str(reply["counted"]),
-            notes=tuple(reply.get("notes", ())),
+            notes=tuple(map(Message.read, reply.get("notes", ()))),
             shares=tuple((one["what"], one["share"]) for one in reply.get("shares", ())),
             story=tuple(reply["story"]),
             reply=reply,
@@ -98,30 +98,18 @@ class RemoteAnswer(Answered):
         return tuple(self.reply["answer"]["story"])
 
     @property
-    def counted(self) -> str:
-        """What counts of one unit; empty for answers that an older version stored."""
-        return str(self.reply["answer"].get("counted", ""))
-
-    @property
     def clipped(self) -> tuple[Clip, ...]:
         """To what contributions of one unit were scaled down, where the query chose that."""
-        return tuple(Clip(**clip) for clip in self.reply["answer"].get("clipped", ()))
+        return tuple(Clip.read(clip) for clip in self.reply["answer"].get("clipped", ()))
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What is known, or not known, beside the error bars."""
-        return tuple(self.reply["answer"].get("notes", ()))
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Nothing more: the service sends them among the notes."""
-        return ()
+    def notes(self) -> tuple[Message, ...]:
+        """What a reader must know of the numbers, worst first; an older version stored sentences."""
+        answer = self.reply["answer"]
+        return tuple(map(Message.read, (*filter(None, [answer.get("counted")]), *answer.get("notes", ()))))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
-
-    def _caveats(self) -> tuple[str, ...]:
-        return tuple(one for one in (self.counted, *self.notes) if one)
 
     @property
     def number(self) -> int:

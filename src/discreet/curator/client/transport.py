@@ -29,11 +29,11 @@ LARGEST = 1 << 28
 class Transport:
     """HTTP with a token, tried again when it breaks: every request here may safely come twice."""
 
-    def __init__(self, url: str, token: object) -> None:
+    def __init__(self, url: str, token: object, *, context: ssl.SSLContext | None = None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadParameter("url", url, "must be http:// or https:// and a host")
-        self._secure = parts.scheme == "https"
+        self._secure, self._context = parts.scheme == "https", context
         self._host, self._port, self._base = parts.hostname, parts.port, parts.path.rstrip("/")
         self._token = token.strip() if isinstance(token, str) else ""
         if not self._token or not all("!" <= c <= "~" for c in self._token):
@@ -89,8 +89,11 @@ class Transport:
         return status, sent if status < 400 else _from_json(sent)
 
     def _sent(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        connection = kind(self._host, self._port, timeout=_SECONDS)
+        connection = (
+            http.client.HTTPSConnection(self._host, self._port, timeout=_SECONDS, context=self._context)
+            if self._secure
+            else http.client.HTTPConnection(self._host, self._port, timeout=_SECONDS)
+        )
         try:
             headers = {"authorization": f"Bearer {self._token}"}
             if body is not None:

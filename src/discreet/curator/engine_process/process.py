@@ -321,8 +321,9 @@ class _Process:
             _write(process.stdin, pack(pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)), deadline)
             return unpack(lambda size: _read(pipe, size, deadline))
         except (EOFError, OSError, TimeoutError) as error:
-            self.failures += 1
-            log.error("the engine's process was stopped: %s", type(error).__name__)
+            if not self.closed:  # else nothing failed: a command ended while this process was still starting
+                self.failures += 1
+                log.error("the engine's process was stopped: %s", type(error).__name__)
             self.stop()
         raise EngineFailed
 

@@ -40,7 +40,7 @@ from discreet.curator.http import (
 )
 from discreet.curator.http.connections import LimitedConnection, Places
 from discreet.curator.http.metrics import Metrics
-from discreet.curator.http.middleware import CALLER, AccessMiddleware
+from discreet.curator.http.middleware import CALLER, AccessMiddleware, interface_of
 from discreet.curator.malformed import in_words
 from discreet.curator.service.access import ANYBODY, TABLE
 from discreet.curator.service.config import read_config
@@ -194,7 +194,9 @@ def _watch(curator: Curator, stopped: threading.Event) -> None:
 def _refused(request: Request, error: Exception) -> Response:
     caller = request.scope.get(CALLER)
     owner = caller is not None and caller.owner
-    status, body = reply(error, to_owner=owner) if isinstance(error, DiscreetError) else fault(error)
+    if not isinstance(error, DiscreetError):
+        return _fault(request, error)
+    status, body = reply(error, to_owner=owner, interface=interface_of(request.scope))
     return JSONResponse(body, status)
 
 

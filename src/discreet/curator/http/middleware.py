@@ -29,6 +29,7 @@ from discreet.curator.service.access import PAID, TABLE, Caller, check_allowed
 from discreet.curator.service.service import Curator
 from discreet.errors import DiscreetError
 from discreet.ledger.journal import ARRIVED
+from discreet.messages import Interface
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
@@ -81,7 +82,7 @@ class AccessMiddleware:
                 raise wrong
             await self._pass(scope, receive, out, path, named.get("dataset") if paid else None)
         except DiscreetError as error:
-            await out.reply(*reply(error, to_owner=_owner(scope)))
+            await out.reply(*reply(error, to_owner=_owner(scope), interface=interface_of(scope)))
         except Exception as error:
             await out.reply(*fault(error))
         finally:
@@ -246,6 +247,11 @@ def _allowed(scope: Scope) -> list[str]:
         if route.matches(scope)[0] is Match.PARTIAL
         for method in getattr(route, "methods", ())
     )
+
+
+def interface_of(scope: Scope) -> Interface:
+    """In whose words a refusal is: our page says in a header that it is the page."""
+    return Interface.PAGE if (b"discreet-interface", b"page") in scope["headers"] else Interface.HTTP
 
 
 def _owner(scope: Scope) -> bool:

@@ -81,12 +81,13 @@ class Question(Priced):
     """A question in SQL, and either a price (epsilon or rho) or an error that the answer must keep."""
 
     sql: Text
+    dialect: Name | None = None
     error: Target | None = None
 
     def question(self, rows: int | None = None) -> SqlQuestion:
         """What is asked."""
         kept = None if self.error is None else _kept(self.error)
-        return SqlQuestion(sql=self.sql, price=replace(self.price(), error=kept), rows=rows)
+        return SqlQuestion(sql=self.sql, price=replace(self.price(), error=kept), rows=rows, dialect=self.dialect)
 
 
 class PreviewIn(Question):
@@ -105,10 +106,11 @@ class Workload(Priced):
     """Several questions in SQL, planned together, and one price for all of them."""
 
     sqls: Annotated[list[Text], Field(min_length=1)]
+    dialect: Name | None = None
 
     def question(self, rows: int | None = None) -> WorkloadQuestion:
         """What is asked."""
-        return WorkloadQuestion(sqls=tuple(self.sqls), price=self.price(), rows=rows)
+        return WorkloadQuestion(sqls=tuple(self.sqls), price=self.price(), rows=rows, dialect=self.dialect)
 
 
 class WorkloadPreviewIn(Workload):
@@ -127,12 +129,13 @@ class PlanPreviewIn(Priced):
     """Several questions in SQL, and either one price that they share or, in their order, an error that each keeps."""
 
     sqls: Annotated[list[Text], Field(min_length=1)]
+    dialect: Name | None = None
     error: Annotated[list[Target], Field(min_length=1)] | None = None
 
     def question(self) -> PlanQuestion:
         """What is asked."""
         kept = None if self.error is None else tuple(map(_kept, self.error))
-        return PlanQuestion(sqls=tuple(self.sqls), price=replace(self.price(), error=kept))
+        return PlanQuestion(sqls=tuple(self.sqls), price=replace(self.price(), error=kept), dialect=self.dialect)
 
 
 class PlanAskIn(PlanPreviewIn):

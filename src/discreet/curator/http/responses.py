@@ -187,6 +187,14 @@ class Share(BaseModel):
     share: float
 
 
+class Note(BaseModel):
+    """Something to know: a code with its fields, and a text that says the same."""
+
+    code: str
+    fields: dict[str, Any]
+    text: str
+
+
 class PreviewOut(BaseModel):
     """What a question would cost and how far off its answer would be."""
 
@@ -197,10 +205,8 @@ class PreviewOut(BaseModel):
     affordable: bool
     noise: str
     named_from: int | None
-    counted: str
-    """What counts of one unit."""
-    notes: list[str] = []
-    """What else there is to know before it is paid."""
+    notes: list[Note] = []
+    """What there is to know before it is paid, worst first."""
     shares: list[Share] = []
     """Where the price goes."""
     advice: str
@@ -266,11 +272,11 @@ class AnswerTable(BaseModel):
     intervals_together: dict[str, list[list[str | int | float | None] | None]] = {}
     confidence: str
     cost: str
-    counted: str = ""
     clipped: list[dict[str, Any]] = []
     """To what contributions of one unit were scaled down, where the query chose that."""
-    notes: list[str] = []
-    """What is known, or not known, beside the error bars."""
+    notes: list[Note | str] = []
+    """What a reader must know of the numbers, worst first. An older version stored sentences, one in ``counted``."""
+    counted: str = ""
     story: list[str]
     bins: dict[str, float] = {}
     """Keys that are the lower ends of bins, and how wide these are."""

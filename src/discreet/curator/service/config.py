@@ -1,7 +1,7 @@
 """curator.toml: where the ledger and the data are, what is declared of the data, and what the service allows.
 
     [server]    data = "data"  ledger = "curator.ledger"  quantum = 0.25  host = "127.0.0.1"  port = 8750
-                hosts, proxies, certificate, certificate_key, engines, grid, witness, log
+                wire, hosts, proxies, certificate, certificate_key, engines, grid, witness, log
     [limits]    requests_per_second, burst, under_way, body, patience, groups, tables, planning, deadline, memory
     [datasets.hospital]         budget = {epsilon = "2", delta = "1e-9"}  protects = "one patient"
     [datasets.hospital.tables.visits]   as in declarations.py
@@ -88,6 +88,8 @@ class Config:
     """The address to listen on: this machine alone unless said."""
     port: int = PORT
     """The port to listen on."""
+    wire: int | None = None
+    """The port for clients of PostgreSQL; none unless said."""
     processes: int = 1
     engines: int = ENGINES
     """Engine processes of each data set, and so questions about it that are computed at the same time."""
@@ -139,6 +141,7 @@ class ServerSection(Section):
     head: OptionalText = None
     host: Text = "127.0.0.1"
     port: Annotated[StrictInt, Field(ge=0, le=65535), must("must be a whole number up to 65535")] = PORT
+    wire: Annotated[StrictInt | None, Field(ge=1, le=65535), must("must be a whole number up to 65535")] = None
     processes: Annotated[StrictInt, Field(ge=0, le=64), must("must be a whole number up to 64")] = 1
     engines: Annotated[StrictInt, Field(ge=1, le=64), must("must be a whole number from 1 to 64")] = ENGINES
     quantum: Annotated[Fraction, reads(_quantum)] = Fraction(1, 4)
@@ -162,6 +165,7 @@ def config_of(data: Mapping[str, Any], folder: Path) -> Config:
         head=None if server.head is None else folder / server.head,
         host=server.host,
         port=server.port,
+        wire=server.wire,
         processes=server.processes,
         engines=server.engines,
         quantum=server.quantum,

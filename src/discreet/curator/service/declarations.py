@@ -32,6 +32,7 @@ from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.plan import schema
+from discreet.query.plan.key_sets import Hierarchy, KeySet, hierarchy, key_set
 from discreet.query.plan.schema import AUTO, MAX_ROWS, Declared, Table, bounds, keys, table, unknown_keys
 from discreet.query.plan.types import Value
 
@@ -49,6 +50,8 @@ class DeclaredTable:
     public: bool = False
     columns: Mapping[str, Declared] = field(default_factory=dict)
     caps: Mapping[str, Any] = field(default_factory=dict)
+    key_sets: tuple[KeySet, ...] = ()
+    """Which combinations of keys exist."""
     known_columns: tuple[str, ...] | None = None
     """The columns that it had when the owner registered it: no other one can be asked about. None: an older version
     registered it, and all can."""
@@ -58,7 +61,7 @@ class DeclaredTable:
         place = data_sources.place_of_table(root, self.source)
         # older versions registered tables without max_rows, and took 10: what is in a ledger keeps its meaning
         caps = {**self.caps, "max_rows": MAX_ROWS} if self.undeclared else self.caps
-        return table(place, unit=self.unit, columns=self.columns, public=self.public, **caps)
+        return table(place, unit=self.unit, columns=self.columns, public=self.public, key_sets=self.key_sets, **caps)
 
     @property
     def undeclared(self) -> bool:
@@ -170,6 +173,31 @@ class ColumnSection(Section):
         return [*found, *([None] if self.null_key and None not in found else [])]
 
 
+class KeySetSection(Section):
+    """Combinations of keys that exist; with a name, a hierarchy from the coarsest to the finest column."""
+
+    name: Annotated[StrictStr | None, must("must be a name, for a hierarchy")] = None
+    columns: Annotated[list[StrictStr], must('must be a list of columns, such as ["state", "county"]')]
+    rows: Annotated[list[list[Any]], must('must be a list of lists, such as [["A", "a1"], ["A", "a2"]]')]
+    dates: Annotated[list[StrictStr], must("must be the columns that are dates")] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        try:
+            self.declared()
+        except BadParameter as wrong:
+            raise wrong.renamed("") from None
+        return self
+
+    def declared(self) -> KeySet:
+        """The declaration."""
+        at = [place for place, name in enumerate(self.columns) if name in self.dates]
+        rows = [
+            tuple(_date(v) if place in at and v is not None else v for place, v in enumerate(row)) for row in self.rows
+        ]
+        return key_set(rows, self.columns) if self.name is None else hierarchy(self.name, self.columns, table=rows)
+
+
 class TableSection(Section):
     """Where a table lies and what is declared of it."""
 
@@ -184,6 +212,7 @@ class TableSection(Section):
     max_rows: Any = None
     max_groups: Any = None
     max_rows_per_group: Any = None
+    key_sets: list[KeySetSection] = Field(default_factory=list)
     known_columns: Annotated[list[StrictStr] | None, must("must be a list of names")] = None
     """Written by the service when a table is registered."""
 
@@ -192,7 +221,9 @@ class TableSection(Section):
         found = self.declared()
         try:
             data_sources.read_source(found.source)
-            table([], unit=found.unit, columns=found.columns, public=found.public, **found.caps)
+            table(
+                [], unit=found.unit, columns=found.columns, public=found.public, key_sets=found.key_sets, **found.caps
+            )
         except BadParameter as wrong:
             raise wrong.renamed(f".{wrong.name}") from None
         return self
@@ -205,6 +236,7 @@ class TableSection(Section):
             public=self.public,
             columns={name: one.declared() for name, one in self.columns.items()},
             caps={name: cap for name in CAPS if (cap := getattr(self, name)) is not None},
+            key_sets=tuple(one.declared() for one in self.key_sets),
             known_columns=None if self.known_columns is None else tuple(self.known_columns),
         )
 
@@ -255,9 +287,18 @@ def _write_table(one: DeclaredTable) -> dict[str, Any]:
     if one.public:
         data["public"] = True
     data |= dict(one.caps)
+    if one.key_sets:
+        data["key_sets"] = [_write_key_set(key_set) for key_set in one.key_sets]
     if one.known_columns is not None:
         data["known_columns"] = list(one.known_columns)
     return data | {"columns": {name: write_column(column) for name, column in one.columns.items()}}
+
+
+def _write_key_set(one: KeySet) -> dict[str, Any]:
+    dates = [name for place, name in enumerate(one.columns) if any(isinstance(row[place], date) for row in one.rows)]
+    rows = [[value.isoformat() if isinstance(value, date) else value for value in row] for row in one.rows]
+    data: dict[str, Any] = {"name": one.name} if isinstance(one, Hierarchy) else {}
+    return data | {"columns": list(one.columns), "rows": rows} | ({"dates": dates} if dates else {})
 
 
 def write_column(column: Declared) -> dict[str, Any]:

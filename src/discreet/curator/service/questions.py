@@ -7,8 +7,9 @@ what is written into the ledger and what a key is bound to. Planning touches no 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Self
 
 from discreet.answer import confidence_level
 from discreet.curator.service import serialize
@@ -16,6 +17,7 @@ from discreet.exact import number, significant
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.suggest import bounds_words, sizes_question
 from discreet.query.estimate.prepare import Prepared, prepare
+from discreet.query.front.sql.dialects import OwnSpelling, frozen, respelled, utc_now
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import KEY, About, Asked, table_questions
 from discreet.session.plan import Plan, check_plain
@@ -32,6 +34,20 @@ Check = Callable[[Sequence[Prepared]], None]
 """Refuses what is too large before anybody works on it."""
 
 
+def _fixed(texts: Sequence[str], dialect: str | None, asked_at: str | None) -> tuple[tuple[str, ...], str | None]:
+    """Texts in our own spelling without a clock, and the moment that stands for it, if one names it."""
+    moment = utc_now() if asked_at is None else datetime.fromisoformat(asked_at)
+    fixed = [frozen(respelled(text, dialect), lambda: moment) for text in texts]
+    named = any(at is not None for _, at in fixed)
+    return tuple(OwnSpelling(text) for text, _ in fixed), moment.isoformat() if named else None
+
+
+def _spelled(asked: SqlQuestion | WorkloadQuestion) -> dict[str, Any]:
+    """What a ledger keeps of how a text was written."""
+    kept = {"dialect": asked.dialect, "asked_at": asked.asked_at}
+    return {name: value for name, value in kept.items() if value is not None}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlQuestion:
     """One question. Instead of a price there may be an error that the answer must keep."""
@@ -39,6 +55,14 @@ class SqlQuestion:
     sql: str
     price: Price
     rows: int | None = None
+    dialect: str | None = None
+    asked_at: str | None = None
+    """The moment that stands for CURRENT_DATE and the like, where the text names it."""
+
+    def fixed(self, asked_at: str | None = None) -> SqlQuestion:
+        """The same in our own spelling, with this moment (or now) in the place of the time of asking."""
+        texts, moment = _fixed((self.sql,), self.dialect, asked_at)
+        return replace(self, sql=texts[0], asked_at=moment)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -53,7 +77,7 @@ class SqlQuestion:
     @property
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
-        return self.price.texts()
+        return self.price.texts() | _spelled(self)
 
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
         """What is asked, read and not too large; what cannot be one release is refused."""
@@ -82,6 +106,13 @@ class WorkloadQuestion:
     sqls: tuple[str, ...]
     price: Price
     rows: int | None = None
+    dialect: str | None = None
+    asked_at: str | None = None
+
+    def fixed(self, asked_at: str | None = None) -> Self:
+        """The same in our own spelling, with this moment (or now) in the place of the time of asking."""
+        texts, moment = _fixed(self.sqls, self.dialect, asked_at)
+        return replace(self, sqls=texts, asked_at=moment)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -96,7 +127,7 @@ class WorkloadQuestion:
     @property
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
-        return self.price.texts() | {"workload": [len(text.strip()) for text in self.sqls]}
+        return self.price.texts() | {"workload": [len(text.strip()) for text in self.sqls]} | _spelled(self)
 
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
         """What is asked, read and not too large; what cannot be one release is refused."""

@@ -76,7 +76,7 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 def previews(found: Sequence[Preview], order: Order, left: Measure) -> list[dict[str, Any]]:
     """The error bars that each answer of an order would have, and how it would be made."""
     both = zip(found, _stories(order), strict=True)
-    return [_preview(one, left) | {"story": [*lines, *one.notes]} for one, lines in both]
+    return [_preview(one, left) | {"story": [*lines, *map(str, one.notes)]} for one, lines in both]
 
 
 def _preview(one: Preview, left: Measure) -> dict[str, Any]:

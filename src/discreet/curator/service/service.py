@@ -276,6 +276,7 @@ class Curator:
         began = time.monotonic()
         known, people = self.dataset(caller, name)
         opened = self.open(known)
+        asked = asked.fixed()
         seen, same = self._seen(), None
         if isinstance(asked, SqlQuestion) and asked.price.error is None:
             same = (caller.name, asked)
@@ -295,6 +296,7 @@ class Curator:
         """What each question of a plan gets, what all would cost together, and their error bars. Free."""
         known, people = self.dataset(caller, name)
         opened = self.open(known)
+        asked = asked.fixed()
         unpaid = self._unpaid(opened, caller, name, asked)
         plan = asked.plan(unpaid.session, *unpaid.reading)
         shown = unpaid.previews(plan.order, asked.rows, people)
@@ -330,6 +332,9 @@ class Curator:
         """
         known, _ = self.dataset(caller, name)
         opened = self.open(known)
+        before = None if key is None else self.ledger.charge_of(caller.name, key)
+        if isinstance(asked, SqlQuestion | WorkloadQuestion):
+            asked = asked.fixed(None if before is None else before.record.parameters.get("asked_at"))
         key = key or secrets.token_hex(16)
         budget_store = RetryBudget(
             self.ledger, name, caller.name, key=key, query=asked.query, parameters=asked.parameters
@@ -375,11 +380,14 @@ class Curator:
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
         fresh: dict[str, Query] = {}
+        dialect = asked.dialect if isinstance(asked, SqlQuestion | WorkloadQuestion) else None
+        spelling = "" if dialect is None else f"{dialect}: "
 
         def read(text: str) -> Query:
-            found = opened.plans.get((caller.name, text)) or fresh.get(text)
+            key = spelling + text
+            found = opened.plans.get((caller.name, key)) or fresh.get(key)
             if found is None:
-                found = fresh[text] = session.sql(text)
+                found = fresh[key] = session.sql(text, dialect=dialect)
             return found.within(session)
 
         def check(questions: Sequence[Prepared]) -> None:

@@ -189,7 +189,7 @@ function drawPreview(place, data, state) {
       one.error === null ? null : whisker(one, state, data.columns),
       one.error === null || one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows${one.evenly ? " with values spread evenly over their bounds; else it may be far longer" : ""}`)))),
     data.named_from === null ? null : h("p", { class: "note" }, `Keys are not listed: a key is shown if about ${short(data.named_from)} people or more have it.`),
-    [data.counted, ...data.notes].filter(Boolean).map((one) => h("p", { class: "note" }, sentence(one))),
+    data.notes.map((note) => h("p", { class: "note" }, note.text)),
     data.shares.length < 2 ? null : h("p", { class: "quiet small" }, "Where the price goes: ", data.shares.map((one) => `${(one.share * 100).toFixed(0)} % ${one.what}`).join("; ")),
     h("p", { class: "quiet small" }, `${data.noise}; each bar holds with ${level}. ${sentence(data.advice)}`),
     h("h3", {}, "What it costs"),

@@ -3,7 +3,7 @@
 import { at, file, get } from "./api.js";
 import { bars } from "./charts.js";
 import { profileView } from "./profile.js";
-import { complaint, download, h, hereInWords, paid, ratio, short, show, toast } from "./dom.js";
+import { complaint, download, h, paid, ratio, short, show, toast, withBar } from "./dom.js";
 
 const MOST = 40;
 
@@ -42,7 +42,7 @@ export function answerView(data) {
       many.map((answer, i) => h("button", { class: "csv", onclick: () => saveCsv(`answer-${data.number}${many.length > 1 ? `-${i + 1}` : ""}.csv`, answer) }, many.length > 1 ? `Save ${i + 1} as CSV` : "Save as CSV")),
       many.map((_, i) => h("button", { class: "parquet", onclick: () => parquet(data.number, i, many.length > 1) }, many.length > 1 ? `Save ${i + 1} as Parquet` : "Save as Parquet")),
       h("button", { id: "notebook", onclick: () => download(`answer-${data.number}.ipynb`, notebook(data)) }, "Save as notebook")),
-    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => answer.story.map((line) => h("li", {}, line))), h("li", {}, `spent ${many[0].cost}`))));
+    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => [...answer.story, ...notes(answer)].map((line) => h("li", {}, line))), h("li", {}, `spent ${many[0].cost}`))));
 }
 
 /** The texts of the questions: those of a workload stand one after the other, with their lengths in characters. */
@@ -81,17 +81,18 @@ function oneAnswer(answer, query) {
     h("div", { class: "both" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Rows" }, table(answer, measures, level)),
       charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
-    [answer.counted, ...(answer.notes ?? [])].some(Boolean) ? h("div", { class: "note" }, h("b", {}, "Beside the error bars"), h("ul", { class: "notes" }, [answer.counted, ...(answer.notes ?? [])].filter(Boolean).map((one) => h("li", {}, hereInWords(one))))) : null,
+    notes(answer).length ? h("p", { class: "note" }, notes(answer)[0], more(notes(answer).length - 1)) : null,
   ];
 }
 
 function table(answer, measures, level) {
-  return h("table", {}, h("caption", { class: "quiet small" }, `Each ± holds with ${level}`),
+  return h("table", {}, h("caption", { class: "quiet small" }, `± is a ${level} confidence interval for the noise`),
     h("thead", {}, h("tr", {}, answer.columns.map((name) => h("th", { scope: "col", class: measures.includes(name) ? "number" : "" }, name)))),
     h("tbody", {}, answer.rows.map((row, i) => h("tr", {}, answer.columns.map((name, j) => {
       if (!measures.includes(name)) return h("td", {}, text(row[j]));
       const error = answer.errors[name][i];
-      return h("td", { class: "number" }, h("b", {}, row[j] === null ? "NULL" : short(row[j]).replace("T", " ")), error === null ? null : h("span", { class: "pm" }, ` ± ${short(error)}${answer.kinds?.[name] ? " days" : ""}`));
+      const [shown, bar] = withBar(row[j], error);
+      return h("td", { class: "number" }, h("b", {}, row[j] === null ? "NULL" : shown.replace("T", " ")), error === null ? null : h("span", { class: "pm" }, ` ± ${bar}${answer.kinds?.[name] ? " days" : ""}`));
     })))));
 }
 
@@ -105,9 +106,14 @@ function adjacent(answer, labels) {
   return Boolean(width) && lows.every((low, i) => typeof low === "number" && (!i || Math.abs(low - lows[i - 1] - width) < width * 1e-6));
 }
 
+/** The notes as texts, worst first; an older version stored sentences. */
+const notes = (answer) => [answer.counted, ...(answer.notes ?? []).map((note) => note.text ?? note)].filter(Boolean);
+
+const more = (many) => (many > 0 ? ` (${many} more under “How it was made”)` : "");
+
 const text = (value) => (value === null ? "NULL" : String(value));
 
-const percent = (exact) => `${Number((ratio(exact) * 100).toPrecision(6))}\u00a0%`;
+const percent = (exact) => `${Number((ratio(exact) * 100).toPrecision(6))}%`;
 
 /** The rows with their error bars, as CSV. */
 function csv(answer) {
@@ -123,7 +129,7 @@ function csv(answer) {
 /** The CSV file, and beside it what was spent, how sure the errors are, and the notes. */
 function saveCsv(name, answer) {
   download(name, csv(answer));
-  const about = { spent: answer.cost, confidence_of_errors: percent(answer.confidence), notes: [answer.counted, ...(answer.notes ?? [])].filter(Boolean), how_it_was_made: answer.story };
+  const about = { spent: answer.cost, confidence_of_errors: percent(answer.confidence), notes: notes(answer), how_it_was_made: answer.story };
   download(`${name}-metadata.json`, `${JSON.stringify(about, null, 2)}\n`);
 }
 

@@ -18,7 +18,7 @@ export class Refused extends Error {
 }
 
 async function send(method, path, body, signal, read = (reply) => reply.json().catch(() => ({}))) {
-  const headers = {};
+  const headers = { "discreet-interface": "page" };
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
   if (body !== undefined) headers["content-type"] = "application/json";
   let reply;

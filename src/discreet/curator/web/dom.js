@@ -39,16 +39,11 @@ export function toast(text, kind = "") {
   timer = setTimeout(() => { place.className = ""; }, 6000);
 }
 
-/** A hint of the library in the words of this page. */
-export const hereInWords = (text) => text
-  .replace(/(with )?session\.profile\([^)]*\)/, "with “Profile of …” beside the question")
-  .replace(/\b(declare|set) (?=[^:]*(dp\.|max_rows))/, "ask the owner to $1 ");
-
 /** What an error says, in a box. */
 export function complaint(error) {
   return h("div", { class: "complaint", role: "alert" },
     h("strong", {}, error.kind || "Error"),
-    h("p", {}, hereInWords(error.message)),
+    h("p", {}, error.message),
     error.hint && !error.message.includes(error.hint) ? h("p", { class: "quiet" }, error.hint) : null);
 }
 
@@ -74,6 +69,16 @@ export function short(value) {
   if (size !== 0 && (size < 1e-3 || size >= 1e12)) return x.toExponential(2);
   const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 4;
   return x.toLocaleString("en", { maximumFractionDigits: digits });
+}
+
+/** A released number and its error bar for people: the bar to two digits, the number to the last of them. */
+export function withBar(value, error) {
+  const bar = Number(error);
+  if (typeof value !== "number" || !(bar >= 1e-9 && bar < 1e15)) return [short(value), short(error)];
+  const digits = 1 - Number(bar.toExponential(1).split("e")[1]);
+  const round = (x, places) => x.toLocaleString("en", { minimumFractionDigits: Math.max(places, 0), maximumFractionDigits: Math.max(places, 0) });
+  const step = 10 ** Math.max(-digits, 0);
+  return [round(Math.round(value / step) * step || 0, Number.isInteger(value) && digits > 0 ? 0 : digits), round(Math.round(bar / step) * step, digits)];
 }
 
 /** An epsilon for people. */

@@ -138,8 +138,9 @@ def read_sets(work: GroupingSets, columns: Sequence[Places], counts: Places) -> 
 
 def checked_cells(work: GroupingSets, one: tuple[int, ...], places: Places, counts: Places) -> Cells:
     """The numbers of a set, each group once."""
-    seen = np.zeros(prod(len(work.keys[i].allowed or ()) for i in one), dtype=bool)
-    seen[places] = True
-    if int(seen.sum()) != len(places):
+    size = prod(len(work.keys[i].allowed or ()) for i in one)
+    if len(places) and not 0 <= int(places.min()) <= int(places.max()) < size:
+        raise IndexError("a group that there is not")
+    if len(np.unique(places)) != len(places):
         raise ValueError("a group came twice")
     return Cells(places, counts)

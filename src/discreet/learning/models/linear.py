@@ -1,9 +1,10 @@
-"""Linear regression from one noisy matrix of second moments, with a ridge that follows from the noise.
+"""Linear regression from one noisy matrix of second moments: unbiased where that can be, else with a ridge.
 
-Guarantee: the fitted model keeps ``budget`` for adding or removing one row: it is a function of one Gaussian release of
-sums of products. Where the signal does not stand out from the noise, slopes and mean shrink to 0 and to the middle of
-the declared range, so that a model is never far below the mean predictor; without noise they are those of least
-squares. Proof: ../sums.md.
+Guarantee: the fitted model keeps ``budget`` for adding or removing one row, or one unit with all of its rows: it is a
+function of one Gaussian release of sums of products. Where the columns stand out from the noise, its slopes are those
+of least squares, debiased, with intervals (inference/least_squares.py). Where they do not, nothing is said of them;
+slopes and mean then shrink to 0 and to the middle of the declared range, so that predictions are never far below the
+mean predictor. Proof: ../sums.md.
 (Vu and Slavković 2009; Wang 2018, AdaSSP; James and Stein 1961 for the shrinking.)
 """
 
@@ -19,20 +20,24 @@ from discreet.errors import BadParameter
 from discreet.exact import Number, number, positive
 from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_target, scaled
+from discreet.learning.inference.coefficients import Coefficients
+from discreet.learning.inference.least_squares import Solved, Units, coefficients, solve
+from discreet.learning.inference.noise_law import Noise
 from discreet.learning.sums import (
     ExactSums,
     Floats,
     clipped_rows,
     exact_product,
-    on_grid,
     release,
     symmetric,
     upper,
 )
+from discreet.learning.unit_weights import WEIGHT_BITS, Weights, unit_weights
 from discreet.privacy.promises.receipt import Receipt
 
 _BITS = 12
 _SIDE = 0.6  # how the constant and the target are weighed against a row of full length
+_LONGER = 1 + 2.0**-9  # than the longest row, so that rounding to the grid makes none too long
 _RIDGE = 2.0
 _LEVEL = 0.95
 _HEAVIER = 1.3  # noise of sums that were released elsewhere may be Laplace: squares of it have longer tails
@@ -65,7 +70,11 @@ class _Spread:
 class LinearRegression(Estimator):
     """Linear regression on rows and targets between public bounds.
 
-    Guarantee: the fitted model, with all its notes and intervals, keeps ``budget`` for adding or removing one row.
+    Guarantee: the fitted model, with all its notes and intervals, keeps ``budget`` for adding or removing one row; with
+    ``fit(X, y, unit=...)`` for adding or removing one unit, whose rows share a weight of 1.
+
+    ``intervals()`` are 95 % confidence intervals of intercept and slopes, for the population: they count sampling and
+    noise. ``summary()`` prints the table, ``table_`` holds it.
 
     ``length``: rows, scaled to [-1, 1], are cut to this L2 length. By default no row is cut, so that nothing but noise
     stands between the slopes and those of least squares. A smaller one means less noise, and other slopes wherever
@@ -104,23 +113,60 @@ class LinearRegression(Estimator):
         self.target_bounds = target_bounds
         self.length = length
 
-    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
-        """Check, pay, and learn."""
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn. ``unit`` names the person of each row; without it each row is a person."""
         square = mu_squared(self.budget)
         rows = self._rows_to_fit(X)
+        weights = unit_weights(unit, len(rows))
         middle, half = read_bounds(self.bounds, rows.shape[1])
         y_middle, y_half = read_bounds(self.target_bounds, 1, "target_bounds")
         target = scaled(read_target(y, len(rows)), y_middle[0], y_half[0])
         columns = rows.shape[1]
-        length = columns**0.5 + 1e-6 if self.length is None else float(positive(self.length, "length"))
-        side = _SIDE * length
-        exact, unit = _moments(scaled(rows, middle, half), target, length, side)
+        length = columns**0.5 * _LONGER if self.length is None else float(positive(self.length, "length"))
+        exact, cells, side = _moments(scaled(rows, middle, half), target, weights, length)
         self._pay(receipt)
         noisy, sigma = release(exact, square)
-        matrix = symmetric(noisy, columns + 2) / unit**2
+        matrix, sigma = symmetric(noisy, columns + 2) / cells, sigma / cells
         self._length = length
-        self._solve(matrix, sigma / unit**2, (side, side), (middle, half, float(y_middle[0]), float(y_half[0])), 1.0)
+        sides = np.array([side, *np.ones(columns), side])
+        each = np.outer(sides, sides)[upper(columns + 2)]
+        noise = Noise(sigma / each)
+        solved = solve(matrix[upper(columns + 2)] / each, noise, columns + 2)
+        ranges = (middle, half, float(y_middle[0]), float(y_half[0]))
+        self._solve(matrix, sigma, (side, side), ranges, 1.0, solved)
+        names = tuple(f"x{i}" for i in range(1, columns + 1))
+        self.table_ = coefficients(solved, noise, Units(*ranges), terms=names, kind="Linear regression")
         return self
+
+    def intervals(self, confidence: Number = "0.95", *, of: str = "population") -> Floats:
+        """An array (terms, 2), intercept first: for the population (sampling and noise), or ``of="table"`` (noise).
+
+        Infinite where noise leaves a coefficient open, and for models of released sums: ``session.regress`` has them.
+
+        >>> from discreet.privacy.promises.measures import Approx
+        >>> x = np.linspace(-1, 1, 5000)[:, None]
+        >>> model = LinearRegression(bounds=(-1, 1), target_bounds=(-3, 3), budget=Approx(1, "1e-5"))
+        >>> low, high = model.fit(x, 2 * x[:, 0] + 1).intervals("0.999999")[1]
+        >>> bool(low < 2 < high < low + 1)
+        True
+        """
+        self._check_fitted()
+        return self.table_.intervals(confidence, of=of)
+
+    @property
+    def standard_errors_(self) -> Floats:
+        """Of intercept and slopes, sampling and noise; infinite where nothing is known."""
+        return self.table_.standard_errors
+
+    @property
+    def p_values_(self) -> Floats:
+        """Of intercept and slopes, each against 0."""
+        return self.table_.p_values
+
+    def summary(self, confidence: Number = "0.95") -> str:
+        """The table as text."""
+        self._check_fitted()
+        return self.table_.summary(confidence)
 
     def fit_released(self, moments: Floats, sigma: float) -> Self:
         """From sums of products of (1, x, y) that were released elsewhere, with noise of about ``sigma`` in each.
@@ -131,16 +177,19 @@ class LinearRegression(Estimator):
         middle, half = read_bounds(self.bounds, len(moments) - 2)
         y_middle, y_half = read_bounds(self.target_bounds, 1, "target_bounds")
         self._length = float("inf")
-        self._solve(moments, sigma, (1.0, 1.0), (middle, half, float(y_middle[0]), float(y_half[0])), _HEAVIER)
+        ranges = (middle, half, float(y_middle[0]), float(y_half[0]))
+        self._solve(moments, sigma, (1.0, 1.0), ranges, _HEAVIER, None)
+        self.table_ = _without_intervals(self.intercept_, self.coef_, self.n_rows_)
         return self
 
-    def _solve(
+    def _solve(  # noqa: PLR0917 - one caller's state
         self,
         matrix: Floats,
         sigma: float,
         sides: tuple[float, float],
         ranges: tuple[Floats, Floats, float, float],
         heavier: float,
+        solved: Solved | None,
     ) -> None:
         """From the noisy second moments of (a, x, b y) to slopes; post-processing."""
         a, b = sides
@@ -157,10 +206,15 @@ class LinearRegression(Estimator):
         slopes = inverse @ _shrunk(with_y, sigma / b)
         explained = float(slopes @ with_y)
         variance = max(float(matrix[-1, -1]) / b**2 - count * mean_y**2 - explained, 0.0) / count
-        line = np.array([-(mean_y - float(mean_x @ slopes)) / a, *-slopes, 1 / b])
+        constant = mean_y - float(mean_x @ slopes)
+        if solved is not None and solved.is_known:  # nothing shrinks
+            mean_x = matrix[0, 1:-1] / a / count
+            inverse = np.linalg.inv(matrix[1:-1, 1:-1] - count * np.outer(mean_x, mean_x))
+            constant, slopes, variance = float(solved.estimates[0]), solved.estimates[1:], solved.residual_variance
+        line = np.array([-constant / a, *-slopes, 1 / b])
         self._spread = _spread(matrix, sigma, line, inverse=inverse, mean=mean_x, sums=(count, a))
         self.coef_ = slopes * y_half / half
-        self.intercept_ = y_middle + y_half * mean_y - float(self.coef_ @ (middle + half * mean_x))
+        self.intercept_ = y_middle + y_half * constant - float(self.coef_ @ middle)
         self.coef_error_ = _slope_errors(matrix, sigma, slopes * b, heavier) / b * y_half / half
         self.residual_std_ = float(variance**0.5 * y_half)
         self.n_rows_ = count
@@ -253,15 +307,30 @@ def _spread(
     return _Spread((seen + chosen + doubt) / count, weight, -line[1:-1] / np.linalg.norm(line), inverse, mean, sums)
 
 
-def _moments(rows: Floats, target: Floats, length: float, side: float) -> tuple[ExactSums, float]:
-    """Sums of products of (side, x, side y) in cells, and how many cells are 1."""
-    if length <= 0:
-        raise BadParameter("length", length, "must be above 0")
-    unit = float(1 << _BITS) / max(1.0, side)
-    radius = int(length * unit)
-    ends = int(side * unit)
-    x = clipped_rows(np.trunc(rows * unit) + 0.0, max(radius, 1))
-    ones = np.full((len(x), 1), float(ends))
-    whole = np.hstack([ones, x, np.trunc(on_grid(target, _BITS)[:, None] / (1 << _BITS) * ends) + 0.0])
-    table = exact_product(whole, whole, left_bits=_BITS + 1, right_bits=_BITS + 1)
-    return ExactSums(table[upper(whole.shape[1])], (2 * ends**2 + max(radius, 1) ** 2) ** 2), unit
+def _without_intervals(intercept: float, slopes: Floats, rows: float) -> Coefficients:
+    """A model that was made to predict: its coefficients may be shrunk, and nothing is said of how far."""
+    size = len(slopes) + 1
+    return Coefficients(
+        terms=("Intercept", *(f"x{i}" for i in range(1, size))), estimates=np.array([intercept, *slopes]),
+        variances=np.full(size, np.inf), noise_variances=np.full(size, np.inf), excess=np.zeros(size), rows=rows,
+        kind="Linear regression", notes=("Made to predict: session.regress gives coefficients with intervals.",),
+    )  # fmt: skip
+
+
+def _moments(rows: Floats, target: Floats, weights: Weights, length: float) -> tuple[ExactSums, float, float]:
+    """Weighted sums of products of (side, x, side y) in cells; how many cells are 1 (squared); and that side."""
+    wanted = _SIDE * length
+    grid = int((1 << _BITS) / max(1.0, wanted))  # no entry of a row is larger
+    radius = max(int(length * grid), 1)
+    ends = int(wanted * grid)
+    if not 0 < ends <= 1 << _BITS:
+        raise BadParameter("length", length, "must be above 0.001 and below 1000: rows are scaled to [-1, 1]")
+    x = clipped_rows(np.rint(rows * grid) + 0.0, radius)
+    whole = np.hstack([np.full((len(x), 1), float(ends)), x, np.rint(target * ends)[:, None] + 0.0])
+    weighted = whole * weights.values[:, None]
+    table = exact_product(weighted, whole, left_bits=_BITS + 1 + WEIGHT_BITS, right_bits=_BITS + 1)
+    # of one row the upper triangle has the squared length (|v|⁴ + Σ v_i⁴) / 2
+    fourth = 2 * ends**4 + min(radius, grid) ** 2 * radius**2
+    moves = ((2 * ends**2 + radius**2) ** 2 + fourth + 1) // 2
+    exact = ExactSums(table[upper(whole.shape[1])], moves * weights.scale**2)
+    return exact, float(grid) ** 2 * weights.scale, ends / grid

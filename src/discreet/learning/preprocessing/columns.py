@@ -35,6 +35,8 @@ class Numeric:
     [0, 1, 3]
     """
 
+    __repr__ = brief
+
     low: Number
     high: Number
     bins: int | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from discreet.answer import Accuracy, Answer
 from discreet.errors import BadParameter, NoLaw
@@ -34,6 +34,9 @@ class Mechanism(ABC, Generic[V, R]):
     """A randomized function whose price is known before it sees data."""
 
     __slots__ = ()
+
+    lists_all_outputs: ClassVar[bool] = False
+    """Whether ``law`` leaves out outputs of probability 0 only."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -46,6 +46,7 @@ Replies = tuple[bool, ...]
 class AboveThreshold(Priced[tuple[int, ...], Replies]):
     """Made by ``above_threshold(...)``; ``start`` opens a run, ``release`` answers a list of questions at once."""
 
+    lists_all_outputs = True
     threshold: int
     sensitivity: int
     threshold_scale: Fraction

@@ -197,6 +197,7 @@ def _short_up(x: Fraction) -> Fraction:
 class OptimalKeys(Priced[Counts, tuple[Key, ...]]):
     """Made by ``optimal_keys(...)``: a key with count n is named with probability ``chance(n)``."""
 
+    lists_all_outputs = True
     epsilon: Fraction
     delta: Fraction
     keys_per_unit: int = 1

@@ -80,6 +80,7 @@ class Frequencies:
 class RandomizedResponse(Priced[Values, Values]):
     """Made by ``randomized_response(...)``; values are 0, 1, ..., categories - 1."""
 
+    lists_all_outputs = True
     epsilon: Fraction
     categories: int = 2
 
@@ -193,6 +194,7 @@ class RandomizedResponse(Priced[Values, Values]):
 class LabelledResponse(Mechanism[Values, Any]):
     """Made by ``randomized_response(categories=["yes", "no"], ...)``: randomized response on values with names."""
 
+    lists_all_outputs = True
     response: RandomizedResponse
     labels: tuple[Hashable, ...]
 

@@ -43,6 +43,7 @@ class Selection(Priced[Scores, int]):
     """A choice of one candidate by its score."""
 
     __slots__ = ()
+    lists_all_outputs = True
 
     sensitivity: Fraction
     monotone: bool

@@ -35,6 +35,7 @@ Ranking = tuple[int, ...]
 class TopK(Priced[Scores, Ranking]):
     """Made by ``top_k(...)`` or ``peel(...)``: indices in the order in which they were chosen."""
 
+    lists_all_outputs = True
     each: Selection
     k: int
 

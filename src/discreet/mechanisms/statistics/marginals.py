@@ -22,6 +22,7 @@ from discreet.mechanisms.statistics.budget import Moves, Noise, noise_for, read_
 from discreet.mechanisms.statistics.noised import Noised
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits
+from discreet.shown import brief
 
 Integers = NDArray[np.int64]
 Marginal = tuple[int, ...]
@@ -42,6 +43,8 @@ def marginal_moves(table: Table, which: Sequence[Marginal], neighbours: Neighbou
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginals(Noised[Exact, Released]):
     """Made by ``marginals(...)``: the cells of all tables one after the other; ``tables`` gives them their shape."""
+
+    __repr__ = brief
 
     table: Table
     which: tuple[Marginal, ...]

@@ -118,6 +118,7 @@ class Shape(Enum):
 class Quantiles(Estimate[Ordered, tuple[float, ...]]):
     """Made by ``median``, ``quantile``, ``quantiles``, ``minimum``, ``maximum`` and the like."""
 
+    lists_all_outputs = True
     candidates: NDArray[np.float64]
     ruler: Ruler
     """The borders between the candidates, or for an interval the candidates themselves."""

@@ -30,42 +30,43 @@ _FAR = 128  # e^-128 is small enough for every purpose
 _SHORT = 1 << 10
 
 
-def differences(table: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What is released: differences of neighbouring entries along every axis, exactly.
+def differences(table: NDArray[np.int64], beside: int = 0) -> NDArray[np.int64]:
+    """What is released: differences of neighbouring entries along every axis, exactly; the first ``beside`` axes say
+    which of several tables it is.
 
     >>> differences(np.array([[1, 2, 4], [0, 5, 5]])).tolist()
     [[4, -2]]
     """
     found = table
-    for axis in range(table.ndim):
+    for axis in range(beside, table.ndim):
         found = np.diff(found, axis=axis)
     return found
 
 
 def noisy_differences(
-    tables: Sequence[NDArray[np.int64]], sigma_squared: Fraction, bits: Bits
+    tables: Sequence[NDArray[np.int64]], sigma_squared: Fraction, bits: Bits, beside: int = 0
 ) -> list[NDArray[np.int64]]:
     """Independent discrete Gaussian noise on every cell of exact tables, and of the noisy tables the differences alone.
 
-    For a caller who has paid ``residual_rho`` of each table.
+    For a caller who has paid ``residual_rho`` of each table; ``groups_rho`` where the first axes are ``beside``.
     """
     noise = gaussian(sigma_squared, sum(table.size for table in tables), bits)
     parts = np.split(noise, np.cumsum([table.size for table in tables])[:-1])
-    return [differences(table + part.reshape(table.shape)) for table, part in zip(tables, parts, strict=True)]
+    return [differences(table + part.reshape(table.shape), beside) for table, part in zip(tables, parts, strict=True)]
 
 
-def interaction(released: NDArray[np.int64]) -> NDArray[np.float64]:
+def interaction(released: NDArray[np.int64], beside: int = 0) -> NDArray[np.float64]:
     """The table with these differences whose sums along every axis are 0; a function of what was released alone.
 
     >>> interaction(np.array([[4, -2]])).round(3).tolist()
     [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]]
     """
     found: NDArray[Any] = released
-    for axis in range(released.ndim):
+    for axis in range(beside, released.ndim):
         start = np.zeros_like(found, shape=tuple(1 if i == axis else n for i, n in enumerate(found.shape)))
         found = np.concatenate([start, np.cumsum(found, axis=axis)], axis=axis)
     centred = found.astype(np.float64)
-    for axis in range(released.ndim):
+    for axis in range(beside, released.ndim):
         centred -= centred.mean(axis=axis, keepdims=True)
     return centred
 

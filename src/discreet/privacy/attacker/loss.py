@@ -14,9 +14,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from discreet.errors import BadParameter, NoPrice
 from discreet.exact import Number, exp_down, exp_up, log_down, log_up, non_negative, number, sqrt_down, sqrt_up
@@ -35,9 +35,24 @@ if TYPE_CHECKING:
 Interval = tuple[Fraction, Fraction]
 Law = Mapping[Any, "Number | tuple[Number, Number]"]
 
+
+class WithLaw(Protocol):
+    """What is needed of a mechanism: how it reads a value, and the law of its output (``mechanisms/base``)."""
+
+    lists_all_outputs: ClassVar[bool]
+
+    def read(self, value: Any, /) -> Any:
+        """The exact input."""
+
+    def law(self, value: Any, /) -> dict[Any, tuple[Fraction, Fraction]]:
+        """Bounds of the probability of each output."""
+
+
 _WIDEST = 4096  # shifts of discrete Laplace noise that are listed
 _STEPS = tuple(Fraction(4, 1 << k) for k in range(9))
 _ZERO = Fraction(0)
+_SURE = (Fraction(1), Fraction(1))
+_UNLISTED = Fraction(1, 1 << 100)  # what the law of a mechanism may leave out, unless it lists all outputs
 
 
 class PrivacyLoss(ABC):
@@ -70,6 +85,10 @@ class PrivacyLoss(ABC):
     def largest(self) -> Bound:
         """The largest loss that can occur: the pure ε."""
 
+    def __repr__(self) -> str:
+        """Short: exact probabilities may have thousands of digits each."""
+        return f"{type(self).__name__}(largest={self.largest.upper:.6g})"
+
     def plot(self) -> Figure:
         """P[L > ε] against ε, and δ(ε) below it, both certified upper bounds."""
         spread = 4 * math.sqrt(float(self.variance.upper)) if math.isfinite(self.variance.upper) else 4.0
@@ -96,7 +115,7 @@ class Atom:
     other: Interval
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FiniteLoss(PrivacyLoss):
     """A loss with finitely many values. ``missing``: at most so much probability was left out of the law."""
 
@@ -192,7 +211,7 @@ def _order(order: Number) -> Fraction:
     return alpha
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GaussianLoss(PrivacyLoss):
     """Of Gaussian noise: itself normal, with mean μ²/2 and variance μ², μ the sensitivity over σ."""
 
@@ -230,7 +249,7 @@ class GaussianLoss(PrivacyLoss):
         return Bound(math.inf, math.inf)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LaplaceLoss(PrivacyLoss):
     """Of continuous Laplace noise: ε with probability 1/2, -ε with e^-ε/2, and a density in between."""
 
@@ -278,7 +297,7 @@ class LaplaceLoss(PrivacyLoss):
         return Bound.outwards(self.epsilon, self.epsilon)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SumOfLosses(PrivacyLoss):
     """Of several events: independent losses that add up."""
 
@@ -326,11 +345,15 @@ class SumOfLosses(PrivacyLoss):
         return self._total(part.largest for part in self.parts)
 
 
-def privacy_loss(first: Event | Iterable[Event] | Law, second: Law | None = None) -> PrivacyLoss:
-    """The law of the privacy loss: of an event, of several together, or of two output laws.
+def privacy_loss(
+    first: Event | Iterable[Event] | Law | WithLaw, second: Law | None = None, *, on: tuple[Any, Any] | None = None
+) -> PrivacyLoss:
+    """The law of the privacy loss: of an event, of several together, of a mechanism on two values, or of two laws.
 
-    A law is a dict from outputs to probabilities, each a number or a pair that encloses it, as ``mechanism.law(value)``
-    and ``randomness.exact_law`` give it. Outputs are drawn from the first; both laws list all of theirs.
+    ``on`` names the two values of a mechanism; outputs are drawn for the first. A mechanism with infinitely many
+    outputs has its tail and its δ(ε), enclosed; Laplace noise has all of it. A law is a dict from outputs to
+    probabilities, each a number or a pair that encloses it, as ``mechanism.law(value)`` and ``randomness.exact_law``
+    give it. Outputs are drawn from the first; both laws list all of theirs.
 
     >>> loss = privacy_loss(events.Gaussian(sigma=2))
     >>> loss.mean, loss.variance
@@ -340,7 +363,15 @@ def privacy_loss(first: Event | Iterable[Event] | Law, second: Law | None = None
     >>> coin = privacy_loss({"yes": "3/4", "no": "1/4"}, {"yes": "1/4", "no": "3/4"})
     >>> coin.largest, coin.tail(1), coin.delta(1)
     (Bound(lower=1.0986..., upper=1.0986...), Bound(lower=0.75, upper=0.75), Bound(lower=0.0704..., upper=0.0704...))
+
+    Of a mechanism: ``privacy_loss(dp.laplace(sensitivity=1, epsilon=1), on=(3, 4))``.
     """
+    if hasattr(first, "law") and hasattr(first, "read"):
+        if not isinstance(on, tuple) or len(on) != 2 or second is not None:
+            raise BadParameter("on", on, "must be the two values of the mechanism: on=(3, 4)")
+        return _of_mechanism(first, *on)
+    if on is not None:
+        raise BadParameter("on", on, "goes with a mechanism; an event and two laws have no values")
     if isinstance(first, Event) and second is None:
         return _of_event(first)
     if isinstance(first, Mapping):
@@ -351,6 +382,28 @@ def privacy_loss(first: Event | Iterable[Event] | Law, second: Law | None = None
         raise BadParameter("first", first, "must be an event, a list of events, or two output laws")
     together = compose(given := list(first))
     return SumOfLosses(tuple(_of_event(event) for event in given), together)
+
+
+def _of_mechanism(mechanism: Any, first: Any, second: Any) -> PrivacyLoss:
+    values = mechanism.read(first), mechanism.read(second)
+    event = getattr(mechanism, "event", None)
+    if isinstance(event, events.DiscreteLaplace) and hasattr(mechanism, "pmf") and isinstance(values[0], int):
+        moved = abs(values[0] - values[1])
+        if moved > _WIDEST:
+            raise NoPrice(f"the values are {moved} cells apart, too many to list: ask for the loss of events.Laplace")
+        return _discrete_laplace(event.scale, moved) if moved else FiniteLoss((Atom((_ZERO, _ZERO), _SURE, _SURE),))
+    own, other = (mechanism.law(value) for value in values)
+    return _of_laws(own, other) if mechanism.lists_all_outputs else _of_listed(own, other)
+
+
+def _of_listed(own: dict[Any, Interval], other: dict[Any, Interval]) -> FiniteLoss:
+    """Of laws that leave out a little: what only one of them lists counts as missing, whatever its loss."""
+    both = {y for y, p in own.items() if p[0] and y in other and other[y][0]}
+    missing = sum((p[1] for y, p in own.items() if y not in both), _UNLISTED)
+    if not both:
+        return FiniteLoss((), Fraction(1))
+    laws = ({y: law[y] for y in own if y in both} for law in (own, other))
+    return replace(_of_laws(*laws), missing=min(missing, Fraction(1)))
 
 
 def _of_laws(first: Law, second: Law) -> FiniteLoss:

@@ -1,7 +1,7 @@
 """How the records of this package are built and shown: exact fields, checked once, never changed.
 
-Promise: ``eval(repr(record)) == record``, and a number is shown as it was meant: 1/2, 1e-06, or rounded up to six
-digits when it is longer than a line.
+Promise: ``eval(repr(record)) == record`` for a record that fits on a few lines; a longer one ends in "...". A number is
+shown as it was meant: 1/2, 1e-06, or rounded up to six digits when it is longer than a line.
 Believes: a subclass is a frozen dataclass with slots whose constructor calls ``fill`` once.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 _SHORT = 1000
 _SENTENCE = 100
 _FINEST = 1024
+_ENTRIES, _LONGEST = 24, 1500
 
 
 class Record:
@@ -35,7 +36,8 @@ class Record:
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={code(getattr(self, name))}" for name in self.shown())
-        return f"{type(self).__name__}({inside})"
+        text = f"{type(self).__name__}({inside})"
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def brief(record: Record) -> str:
@@ -49,7 +51,8 @@ def code(value: object) -> str:
     if isinstance(value, Fraction):
         return str(value.numerator) if value.denominator == 1 else repr(str(value))
     if isinstance(value, tuple):
-        return f"[{', '.join(map(code, value))}]"
+        more = [f"... {len(value) - _ENTRIES:,} more"] if len(value) > _ENTRIES else []
+        return f"[{', '.join([*map(code, value[:_ENTRIES]), *more])}]"
     return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 

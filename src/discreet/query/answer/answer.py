@@ -1,7 +1,7 @@
 """The answer to a question about tables: rows of released values, each with its error bar, cost and story.
 
 Promise: an answer is a value: reading it again draws nothing and costs nothing. An error bar speaks of the noise: the
-exact clipped aggregate lies within it with the stated confidence. What clipping takes is not in it: ``counted`` says
+exact clipped aggregate lies within it with the stated confidence. What clipping takes is not in it: ``notes`` say
 what was clipped.
 """
 
@@ -14,8 +14,11 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
 
-from discreet.answer import CONFIDENCE, GivenValue, confidence_level
+import numpy as np
+
+from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number
+from discreet.messages import Message, worst_first
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer import export
@@ -26,7 +29,7 @@ from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
 from discreet.query.estimate.prepare import Clip
-from discreet.query.estimate.remarks import null_quotients, remarks, without_bars
+from discreet.query.estimate.remarks import null_quotients, remarks, says_nothing, without_bars
 from discreet.query.functions.released_values import compared
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.expressions import columns as columns_of
@@ -53,8 +56,8 @@ class TableAnswer(Answered):
     cost: str
     story: tuple[str, ...]
     receipt: Receipt | None = field(default=None, compare=False)
-    notes: tuple[str, ...] = ()
-    """What is known beside the error bars."""
+    own_notes: tuple[Message, ...] = ()
+    """What is to be said of it that does not follow from its numbers."""
     beside: tuple[TableAnswer, ...] = ()
     """The answers to further questions whose rows the outcome uses."""
 
@@ -85,7 +88,10 @@ class TableAnswer(Answered):
         for s, part in enumerate(self.released):
             columns = dict(self._keys[s])
             for name, recipe in _recipes(part):
-                columns[name] = [_plain(recipe, value) for value in recipe.value(part.estimates).tolist()]
+                values = recipe.value(part.estimates)
+                if name in part.part.bounded:
+                    values = np.where(says_nothing(recipe, part.estimates), np.nan, values)
+                columns[name] = [_plain(recipe, value) for value in values.tolist()]
             columns[AT] = [(s, i) for i in range(len(part.keys))]
             columns[PRESENT] = [_names(part)] * len(part.keys)
             every = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
@@ -176,12 +182,16 @@ class TableAnswer(Answered):
         s, _ = row[AT]
         return isinstance(key, Column) and key.name in self._keys[s] and key.name not in _names(self.released[s])
 
-    def _caveats(self) -> tuple[str, ...]:
-        return (self.counted, *self.notes, *self.remarks)
+    @cached_property
+    def notes(self) -> tuple[Message, ...]:
+        """What a reader must know of the numbers, worst first: what is NULL and why, what ± leaves out, ..."""
+        limits = (note for one in self.released for note in one.part.notes_with(one.part.clips_of(one.estimates)))
+        further = (note for one in self.beside for note in one.notes)
+        return worst_first((*limits, *further, *self.own_notes, *self._remarks))
 
     @cached_property
-    def remarks(self) -> tuple[str, ...]:
-        """What a reader must know: columns that say nothing, and from how many units on keys are named."""
+    def _remarks(self) -> tuple[Message, ...]:
+        """Columns that say nothing, and from how many units on groups are named."""
         finest = self.released[0]
         found = remarks(self.outcome, finest.part, finest.estimates)
         if all(isinstance(e, Column) for _, e in self.outcome.columns) and not self.outcome.is_nested:
@@ -193,22 +203,11 @@ class TableAnswer(Answered):
         return (*found, *(words for words in (*nulls, *bare) if words is not None))
 
     @property
-    def given(self) -> tuple[GivenValue, ...]:
-        """The values that were released first and stand in the query as constants: the error bars are about the query
-        with these, not with the exact ones.
-        """
-        return tuple(note for note in self.notes if isinstance(note, GivenValue))
-
-    @property
-    def counted(self) -> str:
-        """The contribution bound of one unit, and which columns are NULL for what reason."""
-        own = (part.part.counted for part in self.released)
-        return "; ".join(dict.fromkeys([*own, *(one.counted for one in self.beside)]))
-
-    @property
     def clipped(self) -> tuple[Clip, ...]:
-        """To what contributions of one unit were scaled down, where the query chose that; what it took is not in ±."""
-        return tuple(dict.fromkeys(clip for part in self.released for clip in part.part.clips))
+        """To what contributions of one unit were scaled down, where the query chose that; what it took is not in ±, and
+        is estimated for all groups together where that tells something.
+        """
+        return tuple(dict.fromkeys(clip for one in self.released for clip in one.part.clips_of(one.estimates)))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
@@ -369,8 +368,8 @@ class TableAnswer(Answered):
             return self
         released, lines, apart = agreeing(self.released)
         beside = tuple(one.consistent() for one in self.beside)
-        notes = self.notes if apart is None else (*self.notes, apart)
-        return replace(self, released=released, story=(*self.story, *lines), beside=beside, notes=notes)
+        notes = self.own_notes if apart is None else (*self.own_notes, apart)
+        return replace(self, released=released, story=(*self.story, *lines), beside=beside, own_notes=notes)
 
 
 def _divides(expression: Expression) -> bool:

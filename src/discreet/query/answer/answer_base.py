@@ -10,18 +10,21 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer import CONFIDENCE, confidence_level, how_many
+from discreet.answer import CONFIDENCE, GivenValue, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
-from discreet.exact import Number, significant
+from discreet.exact import Number, significant, with_bar
+from discreet.messages import Interface, Message, message
 from discreet.query.answer.export import as_array, write_rows
 from discreet.query.answer.plots import Bars, draw
 from discreet.query.answer.several import Explanation
+from discreet.query.estimate.prepare import Clip
 from discreet.shown import visible
 
 _SHOWN = 40
@@ -77,9 +80,22 @@ class Answered(ABC):
         """Whether a row is a total over this key, if that is known."""
         return False
 
-    def _caveats(self) -> tuple[str, ...]:
-        """What the error bars do not speak of."""
+    @property
+    def clipped(self) -> tuple[Clip, ...]:
+        """To what contributions of one unit were scaled down, where the query chose that."""
         return ()
+
+    @property
+    def notes(self) -> tuple[Message, ...]:
+        """What a reader must know of the numbers, worst first."""
+        return ()
+
+    @property
+    def given(self) -> tuple[GivenValue, ...]:
+        """The values that were released first and stand in the query as constants: the error bars are about the query
+        with these, not with the exact ones.
+        """
+        return GivenValue.of(self.notes)
 
     # --- values -----------------------------------------------------------------------------------------------------
 
@@ -153,13 +169,16 @@ class Answered(ABC):
         about = {
             "spent": cost,
             "confidence_of_errors": _percent(self._level if confidence is None else confidence),
-            "notes": list(self._caveats()),
+            "notes": [str(note) for note in self.notes],
+            "clipped": [asdict(clip) for clip in self.clipped],
             "how_it_was_made": list(story),
         }
         write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()), about)
 
     def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
-        """A picture (a matplotlib Figure): a bar with its interval for each row; grouped bars for two keys."""
+        """A picture (a matplotlib Figure): a bar with its interval for each row; grouped bars for two keys. Beside it,
+        hatched, what clipping took of all rows together, where that is estimated.
+        """
         bars = self.errors(confidence)
         name = column or next(iter(bars), None)
         if name is None or name not in bars:
@@ -171,7 +190,8 @@ class Answered(ABC):
         labels = [", ".join(self._label(row, c) for c in keys) for row in self._kept]
         open_ = [math.inf in one for one in sides]  # a bar of its height would look as if it were sure
         values = [None if bare else value for value, bare in zip(self[name], open_, strict=True)]
-        drawn = Bars(name, values, sides, {key: self[key] for key in keys}, labels, self._bins())
+        too_low = next((clip.too_low for clip in self.clipped if clip.about == name), None)
+        drawn = Bars(name, values, sides, {key: self[key] for key in keys}, labels, self._bins(), too_low)
         bare = f"; not drawn: {how_many(sum(open_), 'rows')} without" if any(open_) else ""
         return draw(drawn, f"{name}, error bars {_percent(level)}{bare}")
 
@@ -183,7 +203,7 @@ class Answered(ABC):
     def explain(self) -> Explanation:
         """How it was made, step by step."""
         cost, story = self._told()
-        steps = (*story, f"spent {cost}")
+        steps = (*story, f"spent {cost}", *map(str, self.notes))
         return Explanation("\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1)))
 
     def __str__(self) -> str:
@@ -191,10 +211,18 @@ class Answered(ABC):
         widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
         more = f"\n... {len(self) - _SHOWN} more rows" if len(self) > _SHOWN else ""
-        said = f"spent {self._told()[0]}; error bars {_percent(self._level)}"
-        return visible("\n".join(lines) + more + "\n" + "\n".join([said, *self._caveats()]))
+        return visible("\n".join(lines) + more + "\n" + "\n".join(self.footer()))
 
     __repr__ = __str__
+
+    def footer(self, interface: Interface = Interface.PYTHON) -> tuple[str, ...]:
+        """The lines under the table: what was spent and what ± means, and the worst note. ``explain()`` has all."""
+        first = f"spent {self._told()[0]}; ± is a {_percent(self._level)} confidence interval for the noise"
+        if not self.notes:
+            return (first,)
+        worst, *others = self.notes
+        more = f" ({message('more_notes', many=len(others)).text(interface)})" if others else ""
+        return first, f"{worst.text(interface)}{more}"
 
     def _cells(self) -> list[list[str]]:
         bars = self.errors()
@@ -207,20 +235,20 @@ class Answered(ABC):
 
     @staticmethod
     def _cell(value: Any, error: float | None, measured: bool) -> str:
-        shown = _shown(value) if measured or value is None else str(value)
         if error is None or value is None:
-            return shown
-        return f"{shown} ± {significant(error, 3)}{' days' if isinstance(value, date) else ''}"
+            return _shown(value) if measured or value is None else str(value)
+        if isinstance(value, date):
+            return f"{value} ± {significant(error, 2)} days"
+        return " ± ".join(with_bar(value, error))
 
     def _repr_html_(self) -> str:
         head, *body = [[html.escape(cell) for cell in row] for row in self._cells()]
         lines = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in body)
-        cost, story = self._told()
-        steps = "".join(f"<li>{html.escape(step)}</li>" for step in story)
-        caveats = "".join(f"<br>{html.escape(one)}" for one in self._caveats())
+        steps = "".join(f"<li>{html.escape(step)}</li>" for step in (*self._told()[1], *map(str, self.notes)))
+        lines_below = "<br>".join(html.escape(line) for line in self.footer())
         return (
             f"<table><thead><tr>{''.join(f'<th>{c}</th>' for c in head)}</tr></thead><tbody>{lines}</tbody></table>"
-            f"<small>spent {html.escape(cost)}; error bars {_percent(self._level)}{caveats}</small>"
+            f"<small>{lines_below}</small>"
             f"<details><summary>how it was made</summary><ol>{steps}</ol></details>"
         )
 
@@ -242,7 +270,7 @@ def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tup
 
 
 def _percent(confidence: Number) -> str:
-    return f"{significant(float(confidence_level(confidence) * 100), 6)} %"
+    return f"{significant(float(confidence_level(confidence) * 100), 6)}%"
 
 
 def _shown(value: Any) -> str:

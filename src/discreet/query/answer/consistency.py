@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from discreet.messages import Message, message
 from discreet.query.answer.least_squares import Totals, on_grid, whole_in_turn
 from discreet.query.estimate import two_sided_sums
 from discreet.query.estimate.error_bounds import Share, sum_error
@@ -38,24 +39,24 @@ ALONE = "made consistent: counts not below 0, sums and averages within their bou
 TOGETHER = "made to agree by least squares: totals are the sums of their parts (post-processing, free)"
 
 
-def agreeing(released: tuple[Released, ...]) -> tuple[tuple[Released, ...], tuple[str, ...], str | None]:
+def agreeing(released: tuple[Released, ...]) -> tuple[tuple[Released, ...], tuple[str, ...], Message | None]:
     """The grouping sets of one answer made consistent, the lines that say so, and why totals are left alone, if so."""
     why = _why_apart(released)
     if why is not None or len(released) < 2:
-        return tuple(_alone(part) for part in released), (ALONE,), why and f"totals are left as they are: {why}"
+        return tuple(_alone(part) for part in released), (ALONE,), why
     return _together(released), (TOGETHER, ALONE), None
 
 
-def _why_apart(released: Sequence[Released]) -> str | None:
+def _why_apart(released: Sequence[Released]) -> Message | None:
     """Why the totals of several grouping sets cannot be made the sums of their parts."""
     if len(released) < 2:
         return None
     if any(part.part.selects for part in released):
-        return "groups that nobody listed are missing from their sums"
+        return message("not_consistent_unlisted")
     if any(each_counts_once(part.part.caps) and not _is_in_one_group(part) for part in released):
-        return "each unit counts once in a group and may be in several, so that parts add up to more"
+        return message("not_consistent_once")
     if _finest(released) is None:
-        return "no grouping set has all keys"
+        return message("not_consistent_keys")
     return None
 
 

@@ -16,6 +16,7 @@ from discreet.query.estimate.quantile_search import most_cells, share
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Units, paid_with
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.expressions import Call
+from discreet.query.plan.names import is_ours
 from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll, UnitWindows
 from discreet.query.plan.work import Form
 from discreet.query.run import Quote
@@ -55,7 +56,7 @@ def _relation(relation: Relation) -> list[str]:
         case Filter(source=source):
             return [*_relation(source), "keep rows that pass WHERE (row by row: a unit keeps its own rows)"]
         case Project(source=Scan(table=table), columns=columns):
-            names = [name for name, _ in columns if not name.startswith("__")]
+            names = [name for name, _ in columns if not is_ours(name)]
             lines = [f"read {table}: {', '.join(names) or 'rows only'}, as they are stored"]
             if any(isinstance(e, Call) and e.function == "read_whole" for _, e in columns):
                 lines.append(f"leave out rows of {table} whose unit, stored as a float, is no whole number below 2^53")

@@ -34,13 +34,20 @@ class Bars:
     """The keys of each row as text."""
     bins: Mapping[str, float]
     """How wide the bins are whose lower ends a key holds."""
+    too_low: tuple[float, float, float] | None = None
+    """Which share of all rows together clipping took, about, and its interval."""
 
 
 def draw(bars: Bars, title: str) -> Figure:
     """The Figure."""
     width = min(max(4.0, 0.35 * len(bars.values)), 24.0)
-    figure = new_figure(width, 3.5)
-    axes = figure.subplots()
+    if bars.too_low is None:
+        figure = new_figure(width, 3.5)
+        axes = figure.subplots()
+    else:
+        figure = new_figure(width + 1.2, 3.5)
+        axes, beside = figure.subplots(1, 2, width_ratios=[width, 1.2])
+        _all_together(beside, *bars.too_low)
     if any(isinstance(v, date) for v in bars.values):
         _moments(axes, bars)
     elif (groups := _groups(bars)) is not None:
@@ -55,6 +62,17 @@ def draw(bars: Bars, title: str) -> Figure:
         axes.set_xlabel(", ".join(bars.keys))
     axes.set_title(title)
     return figure
+
+
+def _all_together(axes: Any, share: float, low: float, high: float) -> None:
+    """All groups together: what was released, and hatched what clipping took of it, with its interval."""
+    axes.bar([0], [1 - share], color=_COLOURS[0])
+    axes.bar([0], [share], bottom=[1 - share], color="white", edgecolor=_COLOURS[0], hatch="///")
+    axes.errorbar([0], [1 - share], yerr=[[high - share], [share - low]], color="black", capsize=3)
+    axes.set_xticks([0], ["all\ngroups"])
+    axes.set_ylim(0, 1)
+    axes.yaxis.set_major_formatter("{x:.0%}")
+    axes.set_title("clipped", fontsize="small")
 
 
 def _heights(bars: Bars, rows: Sequence[int] | None = None) -> list[float]:

@@ -8,21 +8,28 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
+import numpy as np
+
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.messages import Message, message, worst_first
 from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
 from discreet.query.answer.explain import shares
-from discreet.query.choose.choosing import Choosing
+from discreet.query.choose.choosing import Choosing, ascents, histograms_of_values, scale_of, selecting_question
+from discreet.query.choose.histograms import COUNTED, Histogram
+from discreet.query.choose.open_parts import OpenPart
+from discreet.query.choose.shares import selecting_allowance
 from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
 from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.remarks import without_use
 from discreet.query.estimate.statistics import Statistic, Units
 from discreet.query.lower.bounding import Noise
+from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.schema import MAX_ROWS
-from discreet.query.run import Quote, as_estimate
+from discreet.query.run import Quote, as_estimate, closed_quote
 from discreet.shown import visible
 
 TYPICAL = 1000
@@ -44,7 +51,7 @@ class ColumnPreview:
     @property
     def bar(self) -> str:
         """The error bar as text."""
-        return f"± {significant(self.error, 4)}{self.unit and f' {self.unit}'}" if isfinite(self.error) else "not known"
+        return f"± {significant(self.error, 2)}{self.unit and f' {self.unit}'}" if isfinite(self.error) else "not known"
 
     @property
     def when(self) -> str:
@@ -67,14 +74,10 @@ class Preview:
     named_from: int | None
     """Keys that nobody listed: a key is named, more likely than not, from so many units on."""
     advice: str
-    counted: str = ""
-    """What counts of one unit."""
-    notes: tuple[str, ...] = ()
-    """What else there is to know before it is paid."""
+    notes: tuple[Message, ...] = ()
+    """What there is to know before it is paid, worst first."""
     shares: tuple[tuple[str, float], ...] = ()
     """Where the price goes: each released statistic and its share, where there are several."""
-    rows_said: bool = True
-    """Whether the error bars are for a number of rows that was asked for, as far as is known."""
 
     def error(self, name: str) -> float:
         """The error bar of a column."""
@@ -99,8 +102,7 @@ class Preview:
             "affordable": self.affordable,
             "noise": self.noise,
             "named_from": self.named_from,
-            "counted": self.counted,
-            "notes": list(self.notes),
+            "notes": [note.as_json() for note in self.notes],
             "shares": [{"what": what, "share": share} for what, share in self.shares],
             "advice": self.advice,
         }
@@ -132,9 +134,7 @@ class Preview:
             lines.append(f"a key is named from about {self.named_from:,} units on")
         if len(self.shares) > 1 or any(share < 0.999 for _, share in self.shares):
             lines += [f"{share:.0%} of the price: {what}" for what, share in self.shares]
-        if not self.rows_said and any(column.rows is not None for column in self.columns):
-            lines.append("for groups of another size: preview(..., rows=...)")
-        return [*lines, self.counted, *self.notes, self.advice]
+        return [*lines, *map(str, self.notes), self.advice]
 
 
 def preview(
@@ -145,13 +145,11 @@ def preview(
     affordable: bool,
     rows: int | None = None,
     confidence: Number = CONFIDENCE,
-    notes: tuple[str, ...] = (),
     at_most: bool = False,
 ) -> Preview:
     """The error bars of one grouping set (the finest) of a quoted question; ``at_most``: wherever the values lie."""
     level, part = confidence_level(confidence), asked.planned(part)
     noised = asked.noised(part)
-    selection = asked.selection(part)
 
     def noise(statistic: Statistic, values: Floats) -> Estimate:
         return as_estimate(values, noised[statistic])
@@ -168,6 +166,10 @@ def preview(
         for name, recipe, column in zip(part.names, part.recipes, columns, strict=True)
         if name not in open_names
     )
+    notes = list(part.all_notes) if asked.choosing is None else [_choosing_note(asked.choosing)]
+    notes += [*_null_below(asked, part), *(note for note in useless if note is not None)]
+    if rows is None and any(column.rows is not None for column in columns):
+        notes.append(message("other_sizes", rows=TYPICAL))
     return Preview(
         columns=columns,
         confidence=float(level),
@@ -175,12 +177,10 @@ def preview(
         remaining=remaining,
         affordable=affordable,
         noise=_noise(asked, part),
-        counted=part.counted if asked.choosing is None else _open_words(asked.choosing),
-        named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
-        notes=(*notes, *(words for words in useless if words is not None)),
+        named_from=_named_from(asked, part),
+        notes=worst_first(notes),
         advice=_advice(asked.allowance),
         shares=shares(asked, part),
-        rows_said=rows is not None,
     )
 
 
@@ -188,21 +188,55 @@ def _open_names(asked: Quote, part: Part) -> frozenset[str]:
     """The columns whose error depends on what is chosen when they are released."""
     if asked.choosing is None:
         return frozenset()
-    opened = [one for one in asked.choosing.parts if (one.part.whole, one.part.keys) == (part.whole, part.keys)]
     return frozenset(
         measure.measure.name
-        for one in opened
+        for one in _open_here(asked.choosing, part)
         for place, measure in enumerate(one.part.measures)
         if measure.open or place in one.clipped
     )
 
 
-def _open_words(choosing: Choosing) -> str:
-    share = float(sum(one.together for one in choosing.shares))
-    return (
-        f"{share:.0%} of the cost chooses contribution bounds, value bounds and groups that are not declared; ± of a "
-        f"count is shown for {MAX_ROWS} rows per unit, and is in proportion to the bound that is chosen"
-    )
+def _open_here(choosing: Choosing, part: Part) -> list[OpenPart]:
+    """What is open of a grouping set."""
+    return [one for one in choosing.parts if (one.part.whole, one.part.keys) == (part.whole, part.keys)]
+
+
+def _named_from(asked: Quote, part: Part) -> int | None:
+    """From how many units on a key that nobody listed is named, more likely than not."""
+    planned, steps = asked, asked.choosing
+    if steps is not None:
+        selecting = [one for one in steps.parts if one.selects]
+        if (opened := next((one for one in _open_here(steps, part) if one.selects), None)) is not None:
+            share = steps.shares[steps.parts.index(opened)].selecting
+            allowance = selecting_allowance(steps.allowance, share, len(selecting))
+            planned = closed_quote([selecting_question(steps, opened)], allowance, steps.neighbours)
+            part = planned.parts[0]
+    selection = planned.selection(part)
+    return None if selection is None else -(-selection.threshold // planned.noised(part)[Units()].scale)
+
+
+def _null_below(asked: Quote, part: Part) -> list[Message]:
+    """For columns whose clip or bounds are chosen: with fewer units there is likely nothing to choose them by."""
+    steps, found = asked.choosing, dict[LoweredMeasure, float]()
+    if steps is None:
+        return []
+    for opened in _open_here(steps, part):
+        place = steps.parts.index(opened)
+        if opened.clips:
+            found |= {measure: climb.enough for measure, climb, _ in ascents(steps, place) if measure is not None}
+        if opened.values:
+            question, budget = next(iter(histograms_of_values(steps, place).values()))
+            noise = closed_quote([question], budget, steps.neighbours).plan.sets[0][COUNTED]
+            few = Histogram(np.zeros(0), *scale_of(noise)).least(1, question.parts[0].group_count or 1)
+            found |= {(m := opened.part.measures[at]): max(few, found.get(m, 0.0)) for at in opened.values}
+    names = dict[int, list[str]]()
+    for measure, many in found.items():
+        names.setdefault(max(1, round(float(f"{many:.1e}"))), []).append(measure.measure.name)
+    return [message("null_below", units=units, columns=tuple(some)) for units, some in names.items()]
+
+
+def _choosing_note(choosing: Choosing) -> Message:
+    return message("choosing", share=float(sum(one.together for one in choosing.shares)), rows=MAX_ROWS)
 
 
 def _noise(asked: Quote, part: Part) -> str:

@@ -37,10 +37,9 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         **answer_parts(found, confidence),
         "confidence": str(confidence),
         "cost": found.cost,
-        "counted": found.counted,
         "clipped": [asdict(clip) for clip in found.clipped],
         "bins": found._bins(),
-        "notes": [*found.notes, *found.remarks],
+        "notes": [note.as_json() for note in found.notes],
     }
 
 

@@ -19,10 +19,10 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
-from discreet.privacy.promises.measures import Approx
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.choose.classes import ladder
-from discreet.query.choose.clips import BEST, BEST_OF_MEANS, COUNTED, ascent, longer_units, noisy_units
+from discreet.query.choose.clips import BEST, BEST_OF_MEANS, COUNTED, Ascent, ascent, longer_units, noisy_units
 from discreet.query.choose.histograms import COUNTED as UNITS_OF_CLASS
 from discreet.query.choose.histograms import Histogram, bounds_from, centre_from, sizes_of_groups, values_of
 from discreet.query.choose.open_parts import Chosen, OpenPart, open_parts, usual, with_chosen
@@ -37,6 +37,7 @@ from discreet.query.choose.shares import (
     selecting_allowance,
     shares,
 )
+from discreet.query.estimate.cuts import SHARE, Cut, noisy_cut, tells
 from discreet.query.estimate.noise_plan import Allowance, Noised, check_selects
 from discreet.query.estimate.prepare import Part, Prepared, jobs
 from discreet.query.estimate.statistics import Distinct, Rows, Statistic, Units
@@ -56,8 +57,10 @@ TYPICAL_SKEW = 1.5
 """All rows divided by those of a typical group, beside the number of groups, where nothing is known of their sizes."""
 _WIDER = 8
 _SIZES = "sizes of groups"
-TOO_FEW = "too few people to choose how far it may reach"
-NO_VALUES = "no values stand out from the noise, so no bounds could be chosen"
+TOO_FEW = "null_too_few"
+"""Why a measure is NULL, as the code of a note: too few units to choose how far one may reach."""
+NO_VALUES = "null_no_values"
+"""No value stands out from the noise, so no bounds could be chosen."""
 
 Compute = Callable[[Sequence[AnyWork]], Sequence[Exact]]
 """The exact numbers of some works."""
@@ -107,7 +110,7 @@ class Kept:
     selected: dict[int, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
     histograms: dict[object, Histogram] = field(default_factory=dict)
     reach: dict[int, int] = field(default_factory=dict)
-    climbed: dict[int, list[tuple[LoweredMeasure | None, int | None]]] = field(default_factory=dict)
+    climbed: dict[int, list[tuple[LoweredMeasure | None, int | None, Cut | None]]] = field(default_factory=dict)
     chosen: dict[int, Chosen] = field(default_factory=dict)
     begun: bool = False
     answered: bool = False
@@ -190,7 +193,10 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
     if opened.clips and place not in kept.climbed:
         exact = compute([_classes(opened, opened.totals(centres))])[0]
         kept.climbed[place] = list(_climbed(plan, place, exact, groups, bits))
-    for measure, clip in kept.climbed.get(place, ()):
+    cuts: dict[LoweredMeasure | None, Cut] = {}
+    for measure, clip, cut in kept.climbed.get(place, ()):
+        if clip is not None and cut is not None:
+            cuts[measure] = cut
         if measure is None:
             max_rows = max_rows if clip is None else min(clip, MOST_ROWS)
         elif clip is None:
@@ -200,26 +206,44 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
     if opened.distinct:
         clips |= _values_kept(plan, place, max_rows or MAX_ROWS, compute, bits)
     caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
-    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place))
+    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place), cuts)
     return chosen.with_sums(opened.part.measures)
 
 
 def _climbed(
     plan: Choosing, place: int, exact: Exact, groups: float, bits: Bits
-) -> Iterator[tuple[LoweredMeasure | None, int | None]]:
-    """The clip of rows, then of each measure that has one; no clip where there are too few units to choose one."""
-    opened = plan.parts[place]
+) -> Iterator[tuple[LoweredMeasure | None, int | None, Cut | None]]:
+    """The clip of rows, then of each measure that has one; no clip where there are too few units to choose one. And
+    what a clip takes, where it is estimated.
+    """
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
-    climbing = (1 - COUNTED) * epsilon / opened.clips
     everyone, _ = longer_units(exact, 0, len(EDGES))
     units = noisy_units(everyone, COUNTED * epsilon, bits)
-    measures = [*([None] if opened.rows else []), *(opened.part.measures[at] for at in opened.clipped)]
-    for at, measure in enumerate(measures):
-        best = BEST_OF_MEANS if measure is not None and measure.measure.aggregate is Aggregate.AVG else BEST
-        climb = ascent(climbing, _noise_of_clip(opened, plan.noise[place], measure), groups, best)
+    for at, (measure, climb, estimating) in enumerate(ascents(plan, place, groups)):
         _, longer = longer_units(exact, at, len(EDGES))
         step = climb.clip(longer, bits)
-        yield measure, EDGES[step] if units >= climb.enough else None
+        cut = noisy_cut(longer, EDGES, step, estimating, bits) if estimating else None
+        yield measure, EDGES[step] if units >= climb.enough else None, cut
+
+
+def ascents(
+    plan: Choosing, place: int, groups: float | None = None
+) -> list[tuple[LoweredMeasure | None, Ascent, Fraction]]:
+    """The ascent of rows, then of each measure that is clipped, each with the ε of an estimate of what its clip takes
+    (0 where there is none); without ``groups``, for groups of usual sizes.
+    """
+    opened = plan.parts[place]
+    if groups is None:
+        groups = TYPICAL_SKEW * (opened.part.group_count or GUESSED_GROUPS) if opened.part.keys else 1.0
+    epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
+    each, found = epsilon / opened.clips, []
+    for measure in [*([None] if opened.rows else []), *(opened.part.measures[at] for at in opened.clipped)]:
+        best = BEST_OF_MEANS if measure is not None and measure.measure.aggregate is Aggregate.AVG else BEST
+        noise = _noise_of_clip(opened, plan.noise[place], measure)
+        tried = opened.can_estimate(measure) and tells(best * groups * noise, SHARE * each)
+        estimating = SHARE * each if tried else Fraction(0)
+        found.append((measure, ascent((1 - COUNTED) * each - estimating, noise, groups, best), estimating))
+    return found
 
 
 def _values_kept(plan: Choosing, place: int, most: int, compute: Compute, bits: Bits) -> dict[LoweredMeasure, int]:
@@ -305,16 +329,10 @@ def _bounds(plan: Choosing, place: int, draw: Draw, kept: Kept) -> _Bounds:
     bounds: dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]] = {}
     centres: dict[LoweredMeasure, int] = {}
     unknown: dict[LoweredMeasure, str] = {}
-    opened, histograms = plan.parts[place], dict[object, Prepared]()
-    question = plan.question_of(opened)
-    measures = [opened.part.measures[at] for at in opened.values]
-    for measure in measures:
-        for argument, x in enumerate(measure.arguments):
-            histograms.setdefault((x.lowered, measure.where), values_of(question, opened, measure, argument))
-    for key, asked in histograms.items():
-        budget = portion(plan.allowance, plan.shares[place].values / len(histograms))
+    opened = plan.parts[place]
+    for key, (asked, budget) in histograms_of_values(plan, place).items():
         _draw_once(kept, (place, key), asked, budget, draw)
-    for measure in measures:
+    for measure in (opened.part.measures[at] for at in opened.values):
         drawn = [kept.histograms[place, (x.lowered, measure.where)] for x in measure.arguments]
         ends = [bounds_from(histogram, measure, argument) for argument, histogram in enumerate(drawn)]
         seen = tuple(pair for pair in ends if pair is not None)
@@ -328,6 +346,17 @@ def _bounds(plan: Choosing, place: int, draw: Draw, kept: Kept) -> _Bounds:
     return bounds, centres, unknown
 
 
+def histograms_of_values(plan: Choosing, place: int) -> dict[object, tuple[Prepared, Pure | ZCDP]]:
+    """The histograms by which bounds of values are chosen, one for each argument, and what each may cost."""
+    opened = plan.parts[place]
+    question, found = plan.question_of(opened), dict[object, Prepared]()
+    for measure in (opened.part.measures[at] for at in opened.values):
+        for argument, x in enumerate(measure.arguments):
+            found.setdefault((x.lowered, measure.where), values_of(question, opened, measure, argument))
+    budget = portion(plan.allowance, plan.shares[place].values / max(1, len(found)))
+    return {key: (asked, budget) for key, asked in found.items()}
+
+
 def _wider(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
     """Bounds of a mean whose units are clipped: the few values beyond those that stand out need not be cut, too."""
     return min(_WIDER * low, Fraction(0)), max(_WIDER * high, Fraction(0))
@@ -339,10 +368,14 @@ def _draw_once(kept: Kept, key: object, question: Prepared, allowance: Allowance
         kept.histograms[key] = _histogram(released, noised, UNITS_OF_CLASS)
 
 
+def scale_of(one: Noised) -> tuple[float, bool]:
+    """The scale of Laplace noise, or the deviation of Gaussian noise, and whether it is that."""
+    gaussian = isinstance(one.noise, Gaussian)
+    return max(float(one.variance) ** 0.5 / (1.0 if gaussian else 2**0.5), 1e-9), gaussian
+
+
 def _histogram(released: Any, noised: Mapping[Statistic, Noised], statistic: Statistic) -> Histogram:
-    gaussian = isinstance(noised[statistic].noise, Gaussian)
-    scale = float(noised[statistic].variance) ** 0.5 / (1.0 if gaussian else 2**0.5)
-    return Histogram(released.estimates[statistic].values, max(scale, 1e-9), gaussian)
+    return Histogram(released.estimates[statistic].values, *scale_of(noised[statistic]))
 
 
 def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: Shares, compute: Compute, bits: Bits) -> int:
@@ -358,7 +391,13 @@ def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: Shares, compute: Co
 def _selected(
     plan: Choosing, opened: OpenPart, allowance: Allowance, draw: Draw
 ) -> tuple[tuple[tuple[Any, ...], ...], Histogram]:
-    """The groups that enough units have, and how many units each has, about.
+    """The groups that enough units have, and how many units each has, about."""
+    ((released, noised),) = draw([selecting_question(plan, opened)], allowance)
+    return released.keys, _histogram(released, noised, Units())
+
+
+def selecting_question(plan: Choosing, opened: OpenPart) -> Prepared:
+    """Which groups enough units have, and how many each has.
 
     A unit of t groups weighs 1/√t in each of them (with Laplace noise: 1 in one of them). If it weighed m times as much
     where it has m² groups and more, the noise would have to be m times as large, and others would be drowned by it.
@@ -367,8 +406,7 @@ def _selected(
     caps = replace(part.caps, auto=False, max_groups=1 if part.caps.auto else part.caps.max_groups)
     caps = caps if caps.max_rows is not None else replace(caps, max_rows=MOST_ROWS)
     units = replace(part, caps=caps, measures=(), recipes=(), given=True)
-    ((released, noised),) = draw([replace(question, parts=(units,))], allowance)
-    return released.keys, _histogram(released, noised, Units())
+    return replace(question, parts=(units,))
 
 
 def _classes(opened: OpenPart, totals: tuple[Total, ...]) -> UnitClasses:

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.mechanisms.additive.laplace import Laplace
-from discreet.mechanisms.selection.above_threshold import AboveThreshold
+from discreet.noise import additive as noise
 from discreet.query.plan.work import Exact
 from discreet.randomness import Bits
 
 BEST = 0.7
 BEST_OF_MEANS = 2.8
 """Of distances from about the mean, which have both signs: what is cut from them hardly moves the mean."""
-AHEAD = 4
+AHEAD = 2.5
 """How many times 1/ε more units may be longer than is best: so that noise does not end an ascent too high."""
 _FURTHER, _FARTHEST = 3, 4
 """One step further up for each so many times what is best that it is ahead, up to so many: twice the length."""
@@ -50,32 +50,31 @@ class Ascent:
         return self.beyond + _ENOUGH / float(self.epsilon)
 
     @property
-    def mechanism(self) -> AboveThreshold:
-        """Asked of minus the number of longer units: is it at least minus ``beyond``? Twice as much of ε goes to the
-        threshold as to the questions: where no unit is longer any more, the next steps then end it. With half each,
-        more than one run in a hundred would end above 16 times the longest unit; so, one in a thousand.
+    def scales(self) -> tuple[Fraction, Fraction]:
+        """Of the noise on the threshold, and of that at each step; the inverses add up to ε. With more on the threshold
+        fewer ascents end too early; with half each, more than one in a hundred would end beyond 16 times the longest
+        unit, where no step is told from the next. So, of 24 groups, one in a thousand does.
         """
-        return AboveThreshold(
-            threshold=-self.beyond,
-            sensitivity=1,
-            threshold_scale=3 / (2 * self.epsilon),
-            question_scale=3 / self.epsilon,
-            monotone=True,
-        )
+        return Fraction(7, 4) / self.epsilon, Fraction(7, 3) / self.epsilon
 
     def __call__(self, longer: Sequence[int], bits: Bits) -> int:
-        """The step on which it ends; the last one if it ends on none."""
-        replies = self.mechanism.draw(tuple(-many for many in longer), bits)
-        return len(replies) - 1
+        """The first step where ``beyond`` units or fewer are longer, both with noise, or else the last one.
+
+        The noise is at least 0 on both: it has half the variance of noise with two sides, at the same price.
+        """
+        ahead, at_each = self.scales
+        threshold = noise.geometric(ahead, None, bits) - self.beyond
+        ends = (step for step, many in enumerate(longer) if noise.geometric(at_each, None, bits) - many >= threshold)
+        return next(ends, len(longer) - 1)
 
     def clip(self, longer: Sequence[int], bits: Bits) -> int:
         """The step of the clip: some beyond the end."""
         return min(self(longer, bits) + self.further, len(longer) - 1)
 
 
-def ascent(epsilon: Fraction, noise: float, groups: float, best: float = BEST) -> Ascent:
+def ascent(epsilon: Fraction, error: float, groups: float, best: float = BEST) -> Ascent:
     """For noise of so many clips in each group, and so many typical groups in all rows."""
-    longer, ahead = best * groups * noise, AHEAD / float(epsilon)
+    longer, ahead = best * groups * error, AHEAD / float(epsilon)
     return Ascent(epsilon, round(longer + ahead), min(_FARTHEST, int(ahead / (_FURTHER * longer))))
 
 

@@ -7,11 +7,12 @@ rows, and values are clamped; keys that nobody listed are selected before anythi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeVar
 
-from discreet.query.estimate.prepare import Part, Prepared
+from discreet.query.estimate.cuts import Cut
+from discreet.query.estimate.prepare import Part, Prepared, counts_rows
 from discreet.query.estimate.statistics import FINEST, ONE, ZERO
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.lower import LoweredMeasure
@@ -49,6 +50,18 @@ class OpenPart:
     def clips(self) -> int:
         """How many clips are chosen, one ascent each: of rows, then of measures."""
         return self.rows + len(self.clipped)
+
+    def can_estimate(self, measure: LoweredMeasure | None) -> bool:
+        """Whether what a clip takes can be told: of sums, and of rows that are counted and bounded in all only. Not
+        where groups are selected, as what those that have no name lose is in no released number.
+        """
+        if self.selects:
+            return False
+        if measure is not None:
+            return measure.measure.aggregate is Aggregate.SUM
+        caps = self.part.caps
+        bounded = caps.max_groups is None and caps.max_rows_per_group is None
+        return bounded and any(counts_rows(m) for m in self.part.measures)
 
     def totals(self, centres: Mapping[LoweredMeasure, int]) -> tuple[Total, ...]:
         """What they are chosen for; means are counted from their centres."""
@@ -130,9 +143,11 @@ class Chosen:
     bounds: dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]]
     """Of other measures: between which values each argument is clamped."""
     unknown: dict[LoweredMeasure, str]
-    """The measures of which nothing can be said, each with the reason."""
+    """The measures of which nothing can be said, each with the code of the note that says why."""
     named: tuple[tuple[Value, ...], ...] | None = None
     """The groups that were selected, where nobody listed them."""
+    cuts: dict[LoweredMeasure | None, Cut] = field(default_factory=dict)
+    """What clips take, where that was estimated; None: the clip of rows."""
 
     def with_sums(self, measures: tuple[LoweredMeasure, ...]) -> Chosen:
         """With what was chosen for means, for the sums beside them."""
@@ -152,7 +167,12 @@ class Chosen:
     def of(self, part: Part) -> Part:
         """A grouping set with it: nothing is open any more."""
         measures = tuple(self._measure(measure) for measure in part.measures)
-        return replace(part, caps=self.caps, named=self.named, chosen=True).asking(measures)
+        cuts = {m.measure.name: self.cuts[m] for m in part.measures if m in self.cuts}
+        if None in self.cuts:
+            cuts[""] = self.cuts[None]
+        bounded = frozenset(m.measure.name for m in part.measures if m in self.bounds)
+        made = replace(part, caps=self.caps, named=self.named, chosen=True, cuts=cuts, bounded=bounded)
+        return made.asking(measures)
 
     def _measure(self, measure: LoweredMeasure) -> LoweredMeasure:
         if measure in self.unknown:

@@ -80,7 +80,7 @@ def looks_at_sizes(opened: OpenPart) -> bool:
 
 def clip_share(opened: OpenPart) -> float:
     """What clips cost: a larger share where there are few groups, as there the clip decides all of the error."""
-    return share_of_clips(1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS)
+    return share_of_clips(1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS, opened.clips)
 
 
 def _value_share(opened: OpenPart) -> float:
@@ -88,9 +88,9 @@ def _value_share(opened: OpenPart) -> float:
     return VALUES_OF_MEANS if kinds == {Aggregate.AVG} else VALUES if kinds else 0.0
 
 
-def share_of_clips(groups: int) -> float:
-    """The same, by the number of groups."""
-    return max(MANY, FEW / math.pow(groups, 0.4))
+def share_of_clips(groups: int, clips: int = 1) -> float:
+    """The same, by the number of groups for each clip: each has an ascent of its own."""
+    return max(MANY, FEW / math.pow(max(1.0, groups / clips), 0.4))
 
 
 def portion(allowance: Allowance, share: Fraction) -> Pure | ZCDP:

@@ -24,6 +24,7 @@ from discreet.mechanisms.statistics.budget import Noise as Drawn
 from discreet.mechanisms.statistics.error_bounds import error_of
 from discreet.mechanisms.statistics.tree import Tree
 from discreet.mechanisms.statistics.worst_sum import noise_sum
+from discreet.messages import message
 from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.gaussian_vectors import VectorBudget, vector_budget
 from discreet.privacy.promises import events
@@ -266,10 +267,7 @@ class _Way:
 def check_selects(allowance: Allowance) -> None:
     """Refuses to select keys without a delta."""
     if isinstance(allowance, Pure) or not allowance.delta:
-        raise NotATheorem(
-            "undeclared groups cost delta, and this budget has none: open the session with dp.Approx(epsilon, delta), "
-            "or declare the groups with dp.keys([...]) or WHERE ... IN (...)"
-        )
+        raise NotATheorem("undeclared groups cost delta, and this budget has none", message("delta_or_groups"))
 
 
 def _ways(allowance: Allowance, selects: bool, chooses: bool = False) -> list[_Way]:

@@ -9,15 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
+from typing import Any
 
-from discreet.answer import how_many
+import numpy as np
+
 from discreet.errors import BadQuestion
-from discreet.exact import significant
+from discreet.messages import Message, message
 from discreet.query.estimate.choose_estimators import recipes
-from discreet.query.estimate.estimators import Recipe
+from discreet.query.estimate.cuts import Cut
+from discreet.query.estimate.estimators import Estimates, Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
-from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows, values_kept
+from discreet.query.lower.bounding import each_counts_once, groups, limit_note, rows, values_kept
+from discreet.query.lower.key_tuples import existing
+from discreet.query.lower.key_tuples import how_many as how_many_groups
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.narrow_keys import combinations_allowed
@@ -54,8 +59,11 @@ MOST_NAMED = 4096
 class Clip:
     """To what the contributions of one unit were scaled down.
 
-    >>> str(Clip("", "rows", 32.0)), str(Clip("s", "totals", 400.0))
-    ('units with more than 32 rows were scaled down to that', 'totals of s above 400 per unit were scaled down to that')
+    >>> print(Clip("s", "totals", 400.0))
+    Totals of s above 400 per unit were scaled down to that; ± leaves this out.
+    >>> print(Clip("s", "totals", 400.0, (0.01, 0.006, 0.014), 800.0))  # doctest: +NORMALIZE_WHITESPACE
+    Totals of s above 400 per unit were scaled down to that. Over all groups, s is about 1% (0.6 to 1.4%) too low,
+    plus what units have above 800.
     """
 
     column: str
@@ -63,14 +71,43 @@ class Clip:
     of: str
     """Rows, totals of the column's values, distances of a mean's values from about their middle, distinct values."""
     limit: float
+    too_low: tuple[float, float, float] | None = None
+    """By which share of itself the column is too low in all groups together, for what units have from ``limit`` to
+    ``reach``: an estimate and its 95 % interval. None where there is none."""
+    reach: float | None = None
+    counts: str = ""
+    """Of a clip of rows: the column that counts them, and that ``too_low`` is of."""
+    one_sign: bool = True
+    """Whether no value is below 0, as far as is declared; if some are, there is no telling what was taken."""
+
+    @staticmethod
+    def read(stored: Mapping[str, Any]) -> Clip:
+        """One from JSON."""
+        too_low = stored.get("too_low")
+        return Clip(**{**stored, "too_low": None if too_low is None else tuple(too_low)})
+
+    @property
+    def about(self) -> str:
+        """The column that ``too_low`` is of."""
+        return self.column or self.counts
+
+    @property
+    def note(self) -> Message:
+        """The same for people."""
+        if self.too_low is not None and self.reach is not None:
+            if not self.column:
+                return message("rows_cut", limit=int(self.limit), too_low=self.too_low, reach=int(self.reach))
+            code = "totals_cut" if self.one_sign else "totals_cut_if_positive"
+            return message(code, column=self.column, limit=self.limit, too_low=self.too_low, reach=self.reach)
+        if not self.column:
+            return message("rows_scaled", limit=int(self.limit))
+        if self.of == "distinct values":
+            return message("distinct_limited", column=self.column, limit=int(self.limit))
+        code = "totals_scaled" if self.of == "totals" else "distances_scaled"
+        return message(code, column=self.column, limit=self.limit)
 
     def __str__(self) -> str:
-        limit = significant(self.limit, 4)
-        if self.of == "distinct values":
-            return f"at most {how_many(int(self.limit), 'distinct values')} of each unit count in {self.column}"
-        if not self.column:
-            return f"units with more than {self.limit:,.0f} rows were scaled down to that"
-        return f"{self.of} of {self.column} above {limit} per unit were scaled down to that"
+        return str(self.note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +120,8 @@ class Part:
     keys: tuple[LoweredKey, ...]
     measures: tuple[LoweredMeasure, ...]
     recipes: tuple[Recipe, ...]
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    """What whoever reads the answer should know."""
+    notes: tuple[Message, ...] = field(default=(), compare=False)
+    """What a reader of the answer should know of its conditions."""
     importance: float = 1.0
     """How much it matters beside other parts, when a price is shared."""
     gaussian: bool = False
@@ -97,19 +134,29 @@ class Part:
     """The groups that were selected before, where nobody listed them."""
     chosen: bool = False
     """Whether its caps were chosen for it."""
+    exists: tuple[tuple[Value, ...], ...] | None = field(default=None, compare=False, repr=False)
+    """The combinations of listed keys that key sets let stand together; None: all."""
+    cuts: Mapping[str, Cut] = field(default_factory=dict, compare=False)
+    """What clips take, by the measure; of rows by the empty name."""
+    bounded: frozenset[str] = field(default=frozenset(), compare=False)
+    """The measures whose bounds were chosen from the data: a number somewhere between these is no answer."""
 
     @property
-    def counted(self) -> str:
+    def all_notes(self) -> tuple[Message, ...]:
         """The contribution bound of one unit, what is NULL and why, and what else there is to know."""
+        return self.notes_with(self.clips)
+
+    def notes_with(self, clips: Sequence[Clip]) -> tuple[Message, ...]:
+        """The same with estimates of what the clips take."""
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
-            words = [f"each unit counts once{' in each of its groups' if self.keys else ''}; ± covers the noise"]
+            limits = [message("each_unit_once_per_group" if self.keys else "each_unit_once")]
         elif self.chosen:
-            words = [*map(str, self.clips), "± covers the noise only"]
+            limits = [clip.note for clip in clips]
         else:
-            words = [in_words(self.caps, grouped=bool(self.keys))]
-        nothing = [f"{m.measure.name} is NULL: {m.unknown}" for m in self.measures if m.unknown]
-        return "; ".join((*nothing, *words, *self.notes, *([] if gone is None else [gone])))
+            limits = [limit_note(self.caps, grouped=bool(self.keys))]
+        nulls = [message(m.unknown, column=m.measure.name) for m in self.measures if m.unknown]
+        return (*nulls, *limits, *self.notes, *([] if gone is None else [gone]))
 
     @property
     def clips(self) -> tuple[Clip, ...]:
@@ -129,6 +176,31 @@ class Part:
                 named.setdefault((of, float(measure.clip * kind.step)), []).append(measure.measure.name)
         clips += [Clip(", ".join(names), of, limit) for (of, limit), names in named.items()]
         return tuple(clips)
+
+    def clips_of(self, estimates: Estimates) -> tuple[Clip, ...]:
+        """The clips, with what they take of all groups together as far as that was estimated."""
+        return tuple(self._estimated(clip, estimates) for clip in self.clips)
+
+    def _estimated(self, clip: Clip, estimates: Estimates) -> Clip:
+        cut = self.cuts.get(clip.column)
+        measures = zip(self.measures, self.recipes, strict=True)
+        found = next(
+            ((m, r) for m, r in measures if (m.measure.name == clip.column if clip.column else counts_rows(m))), None
+        )
+        if cut is None or found is None or clip.of not in {"rows", "totals"}:
+            return clip
+        measure, recipe = found
+        kind = measure.arguments[0].kind if measure.arguments else None
+        step = float(kind.step) if isinstance(kind, Number) else 1.0
+        share = cut.share_of(float(np.nansum(recipe.value(estimates))) / step)
+        one_sign = not isinstance(kind, Number) or kind.low >= 0
+        return replace(
+            clip,
+            too_low=share,
+            reach=cut.reach * step,
+            counts="" if clip.column else measure.measure.name,
+            one_sign=one_sign,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -163,6 +235,8 @@ class Part:
         """How many groups there are; None if some keys are not listed."""
         if self.named is not None:
             return len(self.named)
+        if self.exists is not None:
+            return len(self.exists)
         return None if self.selects else prod(len(key.typed.keys or ()) for key in self.keys)
 
     @property
@@ -236,7 +310,7 @@ class Part:
         """All combinations of listed keys, in engine terms; None if some are not listed."""
         if self.selects or self.named is not None:
             return self.named
-        return tuple(product(*(key.typed.keys or () for key in self.keys)))
+        return self.exists if self.exists is not None else tuple(product(*(key.typed.keys or () for key in self.keys)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +343,14 @@ def prepare(asked: LoweredQuestion) -> Prepared:
     parts = []
     for names in asked.sets:
         keys = tuple(by_name[name] for name in names)
-        _check_keys(keys)
+        listed = {key.name: key.typed.keys for key in keys}
+        _check_keys(keys, how_many_groups(listed, asked.key_sets))
+        exists = existing(listed, asked.key_sets)
+        if exists == ():
+            raise BadQuestion("the conditions leave no combination of keys that exists; change them")
         whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
-        parts.append(Part(whole, asked.caps, keys, (), (), asked.notes).asking(asked.measures))
+        part = Part(whole, asked.caps, keys, (), (), asked.notes, exists=exists)
+        parts.append(part.asking(asked.measures))
     return Prepared(asked, tuple(parts), tuple(prepare(one) for one in asked.beside))
 
 
@@ -297,7 +376,7 @@ def _listed(key: Expression, keys: tuple[Value, ...]) -> Expression:
     return ways[0] if len(ways) == 1 else Call("or", tuple(ways))
 
 
-def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
+def _check_keys(keys: tuple[LoweredKey, ...], many: int) -> None:
     for key in keys:
         typed = key.typed
         if typed.is_unit:
@@ -309,9 +388,13 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
             raise BadQuestion(
                 f"{quoted(key.name)} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
             )
-    many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
+
+
+def counts_rows(measure: LoweredMeasure) -> bool:
+    """Whether it is the number of all rows."""
+    return measure.measure.aggregate is Aggregate.COUNT and not measure.arguments and measure.where is None
 
 
 # --- works ------------------------------------------------------------------------------------------------------------

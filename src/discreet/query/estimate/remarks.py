@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.answer import how_many
-from discreet.query.estimate.estimators import Estimates, Mean, Quantile, Recipe
+from discreet.messages import Message, message
+from discreet.query.estimate.estimators import Estimates, Mean, Quantile, Recipe, groups_of
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.searched_quantile import SearchedQuantile
@@ -26,7 +27,6 @@ NEARLY_ALL = 0.9
 """An interval over this much of all that is possible says nothing."""
 _WITHOUT_EMPTY = ("sum", "max")
 """What groups without rows do not change."""
-HELP = "a larger epsilon, larger groups or tighter bounds would help"
 
 
 def possible_range(recipe: Recipe) -> float | None:
@@ -58,12 +58,12 @@ def possible_range(recipe: Recipe) -> float | None:
             return None
 
 
-def without_use(name: str, recipe: Recipe, error: float) -> str | None:
+def without_use(name: str, recipe: Recipe, error: float) -> Message | None:
     """For a preview: what to say of a column whose expected error bar reaches as far as values can."""
     most = possible_range(recipe)
     if most is None or error < NEARLY_ALL * most * _farther_end(recipe):
         return None
-    return f"{name} would say nothing: its error bar is as long as all that its bounds allow; {HELP}"
+    return message("would_say_nothing", column=name)
 
 
 def _farther_end(recipe: Recipe) -> float:
@@ -75,16 +75,20 @@ def _farther_end(recipe: Recipe) -> float:
             return 0.5
 
 
-def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[str, ...]:
+def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[Message, ...]:
     """All that there is to say of an answer whose finest groups are those of a part."""
     shown = {name for name, _ in outcome.columns}
     both = zip(part.names, part.recipes, strict=True)
-    found = [_without_use(name, recipe, estimates) for name, recipe in both if name in shown]
+    found = [
+        _without_use(name, recipe, estimates, is_null=name in part.bounded) for name, recipe in both if name in shown
+    ]
     found += [_named_from(estimates), _with_empty_groups(outcome, part), _limited_to_empty_groups(outcome, part)]
+    if outcome.asked_at is not None:
+        found.append(message("asked_at", moment=outcome.asked_at.isoformat(sep=" ")))
     return tuple(one for one in found if one is not None)
 
 
-def _with_empty_groups(outcome: Outcome, part: Part) -> str | None:
+def _with_empty_groups(outcome: Outcome, part: Part) -> Message | None:
     """Aggregates of all listed groups: an average, a least value or a number of them has those that nobody is in."""
     if outcome.regroup is None or not part.keys or part.group_count is None or part.named is not None:
         return None
@@ -93,59 +97,61 @@ def _with_empty_groups(outcome: Outcome, part: Part) -> str | None:
     touched = [one.function.upper() for one in outcome.regroup.measures if one.function not in _WITHOUT_EMPTY]
     if not touched:
         return None
-    named, many = " and ".join(dict.fromkeys(touched)), part.group_count
-    return f"{named} of groups: of all {many:,} listed ones, also those that nobody is in; HAVING leaves them out"
+    return message("empty_groups", aggregates=tuple(dict.fromkeys(touched)), groups=part.group_count)
 
 
-def _limited_to_empty_groups(outcome: Outcome, part: Part) -> str | None:
+def _limited_to_empty_groups(outcome: Outcome, part: Part) -> Message | None:
     """LIMIT over listed groups in the order of their keys: those that nobody is in take places."""
     many = part.group_count if part.named is None else None
     if outcome.limit is None or outcome.is_nested or outcome.having is not None or not part.keys or many is None:
         return None
     if many <= outcome.limit or any(columns(order.expression) & {*part.names} for order in outcome.order):
         return None
-    return f"LIMIT takes from all {many:,} listed groups, also those that nobody is in; HAVING leaves them out"
+    return message("limit_empty_groups", groups=many)
 
 
-def _without_use(name: str, recipe: Recipe, estimates: Estimates) -> str | None:
+def says_nothing(recipe: Recipe, estimates: Estimates) -> NDArray[np.bool_]:
+    """For each group, whether an interval is as long as all that is possible, or nearly."""
     most = possible_range(recipe)
     if most is None:
-        return None
+        return np.zeros(groups_of(estimates), dtype=bool)
     low, high = recipe.ends(estimates, MISS)
-    bad, many = int(np.sum(high - low >= NEARLY_ALL * most)), len(low)
+    return np.asarray(high - low >= NEARLY_ALL * most)
+
+
+def _without_use(name: str, recipe: Recipe, estimates: Estimates, *, is_null: bool) -> Message | None:
+    nothing = says_nothing(recipe, estimates)
+    bad, many = int(np.sum(nothing)), len(nothing)
     if not bad:
         return None
-    where = "" if many == 1 else f" in {bad:,} of {how_many(many, 'groups')}"
-    return f"{name} says nothing{where}: its error bar is as long as all that its bounds allow; {HELP}"
+    return message("null_too_few_rows" if is_null else "says_nothing", column=name, groups=(bad, many))
 
 
-def without_bars(name: str, values: Sequence[Any], bars: Sequence[float | None]) -> str | None:
+def without_bars(name: str, values: Sequence[Any], bars: Sequence[float | None]) -> Message | None:
     """What to say of a column computed of released numbers, some of which may be anything within their error bars.
 
-    >>> without_bars("share", [0.5, 3.0, None], [0.1, None, None])
-    'share has no error bar in 1 of 3 rows: within the bars of what it is computed from, it may be any number'
+    >>> print(without_bars("share", [0.5, 3.0, None], [0.1, None, None]))
+    share has no ± in 1 of 3 rows: it may be any number within the intervals it is computed from.
     """
     bad = sum(value is not None and bar is None for value, bar in zip(values, bars, strict=True))
     if not bad:
         return None
-    where = "" if len(bars) == 1 else f" in {bad:,} of {how_many(len(bars), 'rows')}"
-    return f"{name} has no error bar{where}: within the bars of what it is computed from, it may be any number"
+    return message("no_interval", column=name, rows=(bad, len(bars)))
 
 
-def null_quotients(name: str, nulls: Sequence[bool]) -> str | None:
+def null_quotients(name: str, nulls: Sequence[bool]) -> Message | None:
     """What to say of a column that is NULL in some rows because its divisor may be 0.
 
-    >>> null_quotients("share", [False, True, False])
-    'share is NULL in 1 of 3 rows: within the error bars its divisor may be 0, and then it may be any number'
+    >>> print(null_quotients("share", [False, True, False]))
+    share is NULL in 1 of 3 rows: its divisor may be 0 within its 95% confidence interval.
     """
     if not any(nulls):
         return None
-    where = "" if len(nulls) == 1 else f" in {sum(nulls):,} of {how_many(len(nulls), 'rows')}"
-    return f"{name} is NULL{where}: within the error bars its divisor may be 0, and then it may be any number"
+    return message("null_quotient", column=name, rows=(sum(nulls), len(nulls)))
 
 
-def _named_from(estimates: Estimates) -> str | None:
+def _named_from(estimates: Estimates) -> Message | None:
     units = estimates.get(Units())
     if not isinstance(units, Selected) or units.noised is None:
         return None
-    return f"a key is named from about {-(-units.threshold // units.noised.scale):,} units on; others are left out"
+    return message("named_from", units=-(-units.threshold // units.noised.scale))

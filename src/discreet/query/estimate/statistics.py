@@ -13,6 +13,7 @@ from math import isqrt
 from typing import TypeAlias
 
 from discreet.errors import BadQuestion
+from discreet.messages import message
 from discreet.query.plan.expressions import Call, Expression, Literal, Remembers
 from discreet.query.plan.types import Number
 from discreet.query.typing.infer import Typed
@@ -117,16 +118,15 @@ def paid_share(statistic: Statistic) -> Fraction:
 def number(typed: Typed, what: str, largest: int = LARGEST_SUMMED) -> Number:
     """The kind of an argument that must be a bounded number, of a size that floats can tell whatever the noise is."""
     if not isinstance(typed.kind, Number):
-        raise BadQuestion(
-            f"{what} needs a number with bounds: declare dp.bounds(low, high), or write CLAMP(x, low, high)"
-        )
+        raise BadQuestion(f"{what} needs a number with bounds", message("declare_its_bounds"))
     if typed.kind.low == typed.kind.high or not typed.kind.step:
         raise BadQuestion(f"{what} of a constant says nothing of the data: use COUNT(*)")
     low, high = typed.kind.ends
     if max(abs(low), abs(high)) > largest or high - low < Fraction(1, largest):
         raise BadQuestion(
             f"{what} of numbers beyond 1e{len(str(largest)) - 1} in size, or that differ by less than the inverse of "
-            "that, cannot be answered in floats: declare narrower dp.bounds, or write CLAMP(x, low, high)"
+            "that, cannot be answered in floats",
+            message("narrow_bounds"),
         )
     return typed.kind
 

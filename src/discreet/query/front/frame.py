@@ -17,6 +17,7 @@ from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import cube, rollup
+from discreet.query.front.sql.correlated import kept_rows
 from discreet.query.front.sql.nested_select import join_of, named_rows, over_released, set_of
 from discreet.query.front.verbs import Expr, output
 from discreet.query.plan.expressions import Column, Expression, Literal, columns
@@ -152,12 +153,16 @@ class Frame(Generic[Q]):
     def join(self, other: Frame[Q], on: On | None = None, how: str = "inner") -> Frame[Q]:
         """Rows of both with equal columns: ``on="id"``, or ``on=[("patient_id", "id")]`` where names differ.
 
-        ``how`` is ``inner`` or ``left``. A column of the other whose name is taken gets ``_2`` appended.
+        ``how`` is ``inner`` or ``left``. A column of the other whose name is taken gets ``_2`` appended. With ``semi``
+        or ``anti`` the rows stay as they are: those with a partner among the other's, or those without one.
         """
-        kind = _how(how)
         _check_frames("join", other)
         pairs = _pairs(on)
         found = [(self._scope.find(Name(left)), other._scope.find(Name(right))) for left, right in pairs]
+        if how in ("semi", "anti"):
+            kept = kept_rows(self.rows, other.rows, found, negated=how == "anti")
+            return replace(self, rows=projected(kept, [(column, Column(column)) for column in self.columns]))
+        kind = _how(how)
         names = dict(zip(other.columns, joined_names(self.columns, other.columns), strict=True))
         theirs = {names[unit] for unit in other.units} if how == "inner" else set()
         rows = joined(self.rows, other.rows, found, kind)
@@ -204,6 +209,10 @@ class Frame(Generic[Q]):
         """A question about all rows together."""
         return Grouped(self, ()).agg(*outputs, **named)
 
+    groupby = _not_here("groupby", 'write .group_by("clinic").agg(n=dp.agg.count())')
+    where = _not_here("where", 'write .filter("cost > 5")')
+    count = _not_here("count of rows", "write .agg(n=dp.agg.count())")
+    __getitem__ = _not_here("frame[...]", 'write .select("clinic", "cost"), or .filter("cost > 5") for rows')
     sort = _not_here("sort of rows", _AFTER)
     order_by = _not_here("order_by of rows", _AFTER)
     limit = _not_here("limit of rows", _AFTER)
@@ -358,7 +367,7 @@ def joined_questions(left: Question, right: Question, on: Sequence[tuple[str, st
 
 def _how(how: str) -> How:
     if how not in ("inner", "left"):
-        raise Unsupported("a join that is neither inner nor left", 'say how="inner" or how="left"')
+        raise Unsupported("a join that is neither inner nor left", 'say how="inner" or how="left"; of rows also "anti"')
     return How(how)
 
 

@@ -43,6 +43,7 @@ def as_sql(plan: Question, tables: Tables) -> str:
     True
     """
     known = {name: tuple(found) for name, found in tables.items()}
+    plan = replace(plan, outcome=replace(plan.outcome, asked_at=None))  # it stands in the text as a constant
     nested = plan.outcome.is_nested
 
     def write(one: Question) -> str:

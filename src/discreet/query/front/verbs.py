@@ -18,11 +18,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NoReturn, Self, cast
 
-from discreet.errors import BadQuestion
+from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.methods import Methods, Plain
 from discreet.query.front.sql.expressions import expression
 from discreet.query.front.sql.functions import MEDIAN, part
 from discreet.query.functions.catalogue import FUNCTIONS
+from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, apply, checked_text, literal
@@ -30,6 +31,16 @@ from discreet.query.resolve.unresolved import count as count_of
 
 MOST_PARTS = 10_000
 DEEPEST = 100
+
+
+def _not_a_method(name: str) -> Callable[..., NoReturn]:
+    """An aggregate that somebody may look for in a column: refused by name, with where it is."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise Unsupported(f"{name} as a method of a column", f'write .agg(x=dp.agg.{name}("cost")) of the rows')
+
+    refuse.__doc__ = f"Refused: write ``dp.agg.{name}``."
+    return refuse
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -144,6 +155,12 @@ class Expr(Methods):
 
     # --- text ---------------------------------------------------------------------------------------------------------
 
+    # --- what has another place ---------------------------------------------------------------------------------------
+
+    sum, mean, median, min, max, count, quantile, stddev, variance = map(
+        _not_a_method, ("sum", "mean", "median", "min", "max", "count", "quantile", "stddev", "variance")
+    )
+
     # --- dates and times ----------------------------------------------------------------------------------------------
 
     def part(self, name: str) -> Expr:
@@ -154,9 +171,10 @@ class Expr(Methods):
         """The beginning of its year, quarter, month, week, day, hour or minute."""
         return _apply("date_trunc", unit.lower(), self)
 
-    def until(self, later: Expr | date, unit: str = "day") -> Expr:
-        """How many beginnings of the unit lie between it and a later date or time."""
-        return _apply("date_diff", unit.lower(), self, later)
+    def until(self, later: Expr | date | str, unit: str = "day") -> Expr:
+        """How many beginnings of the unit lie between it and a later date or time, perhaps SQL as text."""
+        is_sql = isinstance(later, str) and text_to_moment(later) is None
+        return _apply("date_diff", unit.lower(), self, expr(later) if is_sql else later)  # type: ignore[arg-type]
 
     def cast(self, to: str) -> Expr:
         """As ``integer``, ``decimal``, ``real``, ``text``, ``date``, ``timestamp`` or ``boolean``; NULL if it fails."""

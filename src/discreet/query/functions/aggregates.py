@@ -23,7 +23,7 @@ class AggregateFunction:
 _A = AggregateFunction
 AGGREGATES = (
     _A(Aggregate.COUNT, "COUNT(*)", "How many rows; COUNT(x), where x is not NULL; COUNT_IF(x), where x is true.", 0,
-       ("count", "count_if", "countif", "approx_count_distinct"), "count"),
+       ("count", "count_big", "count_if", "countif", "approx_count_distinct", "approx_distinct", "hll"), "count"),
     _A(Aggregate.COUNT_DISTINCT, "COUNT(DISTINCT x)", "How many different values; of the unit, how many units.", 0, (),
        "count_distinct"),
     _A(Aggregate.SUM, "SUM(x)", "The sum.", 1, ("sum",), "sum"),
@@ -35,14 +35,25 @@ AGGREGATES = (
     _A(Aggregate.CORRELATION, "CORR(x, y)", "The correlation.", 2, ("corr",), "correlation"),
     _A(Aggregate.QUANTILE, "QUANTILE(x, 0.9)",
        "The value below which a share of the rows lies; MEDIAN(x); PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x).", 0,
-       ("quantile", "quantile_cont", "approx_quantile", "median", "percentile_cont"), "quantile"),
+       ("quantile", "quantile_cont", "approx_quantile", "approx_percentile", "percentile_approx", "percentile",
+        "median", "approx_median", "percentile_cont"), "quantile"),
     _A(Aggregate.MIN, "MIN(x)", "The smallest value beyond which there surely are rows.", 1, ("min",), "min"),
     _A(Aggregate.MAX, "MAX(x)", "The largest value beyond which there surely are rows.", 1, ("max",), "max"),
 )  # fmt: skip
 POPULATION = {"var_pop": Aggregate.VARIANCE, "varp": Aggregate.VARIANCE, "stddev_pop": Aggregate.STDDEV,
               "stdevp": Aggregate.STDDEV, "covar_pop": Aggregate.COVARIANCE}  # fmt: skip
 """Of the population: made of the sample's and a count, which are released."""
-NAMES = frozenset(name for one in AGGREGATES for name in one.sql) | frozenset(POPULATION)
+DERIVED = {
+    "bool_or": "MAX(x) = 1: surely true of a row; also LOGICAL_OR, BOOLOR_AGG",
+    "logical_or": "", "boolor_agg": "",
+    "bool_and": "MIN(x) = 1: not surely false of a row; also LOGICAL_AND, BOOLAND_AGG, EVERY",
+    "logical_and": "", "booland_agg": "", "every": "",
+    "regr_slope": "COVAR_SAMP(y, x) / VARIANCE(x) of rows with both", "regr_intercept": "AVG(y) - slope * AVG(x)",
+    "regr_r2": "CORR(y, x) squared", "regr_count": "how many rows have both",
+    "regr_avgx": "AVG(x) of rows with both", "regr_avgy": "AVG(y) of rows with both",
+}  # fmt: skip
+"""Made of other aggregates, which are released."""
+NAMES = frozenset(name for one in AGGREGATES for name in one.sql) | frozenset(POPULATION) | frozenset(DERIVED)
 """All names of aggregates in SQL."""
 PLAIN = {name: one for one in AGGREGATES if one.many for name in one.sql}
 """Those that take so many arguments and nothing else."""

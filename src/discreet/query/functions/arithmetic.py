@@ -25,7 +25,7 @@ from functools import reduce
 from math import ceil, floor, gcd, lcm
 
 from discreet.query.functions.typed_values import (
-    CLAMP,
+    DECLARE_ITS_BOUNDS,
     Typed,
     bound,
     constant,
@@ -102,7 +102,7 @@ def align(
             return tuple(_refined(x, step, what) for x in found)
         fine = [i for i, x in enumerate(found) if constant(x) is None and _bits(x) > KEEP]
         if exact or not fine or any(is_wide(x) for x in found):
-            refuse(f"the numbers of {what} are too far apart in size; {bound(*parts)}")
+            refuse(f"the numbers of {what} are too far apart in size", bound(*parts))
         finest = min(fine, key=lambda i: _number(found[i]).step)
         found[finest] = coarser(found[finest], 1)
 
@@ -145,7 +145,7 @@ def _refined(x: Typed, step: Fraction, what: str) -> Typed:
     if value is not None:
         cells = int(value / step)
         if abs(cells) > LARGEST:
-            refuse(f"the numbers of {what} are too large; {CLAMP}")
+            refuse(f"the numbers of {what} are too large", DECLARE_ITS_BOUNDS)
         return replace(x, kind=Number(step, cells, cells), lowered=Literal(cells), keys=(cells,))
     times = int(kind.step / step)
     if times == 1:
@@ -153,11 +153,11 @@ def _refined(x: Typed, step: Fraction, what: str) -> Typed:
     keys = None if x.keys is None else tuple(k * times if isinstance(k, int) else k for k in x.keys)
     if not is_wide(x):
         if reach(kind) * times >= LARGEST:
-            refuse(f"the numbers of {what} are too large; {bound(x)}")
+            refuse(f"the numbers of {what} are too large", bound(x))
         fine = made(step, kind.low * times, kind.high * times, call("mul", x.lowered, times), x)
         return replace(fine, keys=keys)
     if times > SHARE:
-        refuse(f"the numbers of {what} are too far apart in size; {bound(x)}")
+        refuse(f"the numbers of {what} are too far apart in size", bound(x))
     most = LARGEST // times
     cells_ = call("mul", within(x.lowered, kind.low, kind.high, (-most, most)), times)
     low, high = (min(max(end, -most), most) * times for end in (kind.low, kind.high))
@@ -243,7 +243,7 @@ def mul(x: Typed, y: Typed) -> Typed:
         return _scaled(x, times)
     for one in (x, y):
         if is_wide(one):
-            refuse(f"a product needs numbers with bounds; {bound(one)}")
+            refuse("a product needs numbers with bounds", bound(one))
     while max(abs(p * q) for p in (a.low, a.high) for q in (b.low, b.high)) >= LARGEST:
         if _bits(x) >= _bits(y):
             x = coarser(x, 1)
@@ -274,9 +274,9 @@ def div(x: Typed, y: Typed) -> Typed:
             refuse("a division by the constant 0 has no value")
         return _scaled(x, 1 / by)
     if reach(a) >= LARGEST:
-        refuse(f"a division needs numbers with bounds; {bound(x)}")
+        refuse("a division needs numbers with bounds", bound(x))
     if reach(b) >= DIVISOR:
-        refuse(f"a division needs a divisor with fewer digits: ROUND it, or {bound(y)}")
+        refuse("a division needs a divisor with fewer digits: ROUND it", bound(y))
     if b.low == b.high == 0:
         refuse("a division by 0 has no value")
     times = 1 << (62 - reach(a).bit_length())
@@ -330,7 +330,7 @@ def _onto(x: Typed, step: Fraction, primitive: str, what: str) -> Typed:
     if down == 1:
         return x
     if (up > 1 and reach(kind) * up >= LARGEST) or down >= LARGEST:
-        refuse(f"{what} of a number this large or this fine cannot be computed; {bound(x)}")
+        refuse(f"{what} of a number this large or this fine cannot be computed", bound(x))
     cells = call(primitive, call("mul", x.lowered, up) if up > 1 else x.lowered, down)
     low, high = (_ROUNDING[primitive](end * up, down) for end in (kind.low, kind.high))
     return made(step, *_still_wide(kind, low, high), cells, x)
@@ -434,7 +434,7 @@ def width_bucket(x: Typed, low: Typed, high: Typed, buckets: Typed) -> Typed:
     ends = [end * times + offset for end in near]
     sizes = [abs(size) for size in (*window, *(end * times for end in near), *ends, offset, times, under)]
     if max(sizes) >= LARGEST:
-        refuse(f"WIDTH_BUCKET of a number this large or this fine cannot be computed; ROUND it, or {bound(x)}")
+        refuse("WIDTH_BUCKET of a number this large or this fine cannot be computed; ROUND it", bound(x))
     cells = call("mul", within(x.lowered, kind.low, kind.high, window), times)
     cells = call("floor_div", call("add", cells, offset), under)
     ends = [end // under for end in ends]

@@ -12,7 +12,7 @@ from typing import Any
 from discreet.errors import Unsupported
 from discreet.query.functions import arithmetic, dates
 from discreet.query.functions.arithmetic import call, made
-from discreet.query.functions.comparison import as_timestamp, compare
+from discreet.query.functions.comparison import as_integer, as_timestamp, truth_of
 from discreet.query.functions.record import ATOM, Arguments, Form, Function, Written
 from discreet.query.functions.released_values import as_text, primitive
 from discreet.query.functions.typed_values import Typed, bound, integer_literal, is_null_literal, plain, refuse, words
@@ -29,7 +29,7 @@ def _no_cast(x: Typed, target: str) -> Typed:
     if is_null_literal(x):
         refuse(f"CAST of NULL AS {target} is always NULL; leave it out")
     if isinstance(x.kind, Real):
-        refuse(f"CAST AS {target} needs a number with bounds; {bound(x)}")
+        refuse(f"CAST AS {target} needs a number with bounds", bound(x))
     hint = "compare it, or aggregate it as it is"
     if isinstance(x.kind, Text):
         hint = "CAST(x AS BIGINT), CAST(x AS DECIMAL(10, 2)) and CAST(x AS DATE) read text"
@@ -47,11 +47,6 @@ def _cast_integer(x: Typed) -> Typed:
             return arithmetic.whole(x, "CAST AS INTEGER")
         case _:
             return _no_cast(x, "INTEGER")
-
-
-def as_integer(x: Typed) -> Typed:
-    """True as 1, false as 0."""
-    return made(Fraction(1), 0, 1, call("boolean_to_integer", x.lowered), x)
 
 
 def _cast_decimal(x: Typed, digits: Typed | None = None, precision: Typed | None = None) -> Typed:
@@ -152,7 +147,7 @@ def _cast_boolean(x: Typed) -> Typed:
         case Boolean() if not is_null_literal(x):
             return plain(x)
         case Number():
-            return compare("ne", x, Typed(Number(Fraction(1), 0, 0), False, lowered=Literal(0)))
+            return truth_of(x)
         case _:
             return _no_cast(x, "BOOLEAN")
 

@@ -7,16 +7,26 @@ numbers is ``x <= 0``. A text constant beside a date or a time is read as one; a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil, floor
 
-from discreet.query.functions.arithmetic import align, call, common_step, value_of, within
+from discreet.query.functions.arithmetic import align, call, common_step, made, value_of, within
 from discreet.query.functions.released_values import as_number
-from discreet.query.functions.typed_values import CLAMP, Typed, bound, constant, is_null_literal, refuse, words
+from discreet.query.functions.typed_values import (
+    DECLARE_ITS_BOUNDS,
+    Typed,
+    bound,
+    constant,
+    is_null_literal,
+    refuse,
+    shown,
+    words,
+)
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Real, Text, Timestamp, Value
 
 _QUOTED = {Text, Number}
 FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -27,11 +37,23 @@ def compare(name: str, x: Typed, y: Typed) -> Typed:
     if is_null_literal(x) or is_null_literal(y):
         refuse("a comparison with NULL is never true; write IS NULL or IS NOT NULL")
     x, y = _met(x, y)
+    if isinstance(x.kind, Duration):
+        moved = _later_by(name, x, y) or _later_by(FLIPPED[name], y, x)
+        if moved is not None:
+            return _truth(moved, x, y)
     if isinstance(x.kind, Number) and isinstance(y.kind, Number):
         return _truth(_compare_numbers(name, x, y), x, y)
     if isinstance(x.kind, Boolean) and name not in ("eq", "ne"):
         refuse("true and false have no order; compare them with = or <>")
     return _truth(call(name, x.lowered, y.lowered), x, y)
+
+
+def _later_by(name: str, x: Typed, y: Typed) -> Expression | None:
+    """``a - b`` against a constant duration, as a against b moved by it: to the microsecond, which seconds are not."""
+    match x.lowered:
+        case Call("seconds_between", (b, a)) if (n := constant(y)) is not None and not isinstance(b, Literal):
+            return call(name, a, call("add_seconds", b, n))
+    return None
 
 
 def is_in(x: Typed, *listed: Typed) -> Typed:
@@ -92,7 +114,7 @@ def _near(x: Expression, kind: Number, other: Number, step: Fraction) -> tuple[N
     edge = floor(low) - 1, ceil(high) + 1
     near = Number(kind.step, *(min(max(end, edge[0]), edge[1]) for end in (kind.low, kind.high)))
     if max(abs(n) for n in (*edge, near.low * times, near.high * times, times)) >= 2 * LARGEST:
-        refuse(f"the numbers of a comparison are too far apart in size; {CLAMP}")
+        refuse("the numbers of a comparison are too far apart in size", DECLARE_ITS_BOUNDS)
     return near, call("mul", within(x, kind.low, kind.high, edge), times)
 
 
@@ -109,27 +131,54 @@ def _compare_with(name: str, x: Typed, kind: Number, cells: Fraction) -> Express
     return call(name, x.lowered, min(max(limit, below), above))
 
 
+def as_integer(x: Typed) -> Typed:
+    """True as 1, false as 0."""
+    return made(Fraction(1), 0, 1, call("boolean_to_integer", x.lowered), x)
+
+
+def truth_of(x: Typed) -> Typed:
+    """A number as whether it is not 0; anything else as it is."""
+    if not isinstance(x.kind, Number) or isinstance(x.kind, Duration):
+        return x
+    return _truth(_compare_numbers("ne", x, Typed(Number(Fraction(1), 0, 0), False, lowered=Literal(0))), x)
+
+
 # --- one kind -------------------------------------------------------------------------------------------------------
 
 
 def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
     """Both as values of one kind, or a refusal."""
-    x, y = _read_as(x, y.kind), _read_as(y, x.kind)
+    x, y = read_as(x, y.kind), read_as(y, x.kind)
     if isinstance(x.kind, Date) and isinstance(y.kind, Timestamp):
         x = as_timestamp(x)
     if isinstance(y.kind, Date) and isinstance(x.kind, Timestamp):
         y = as_timestamp(y)
     if isinstance(x.kind, Real) or isinstance(y.kind, Real):
-        refuse(f"a number without bounds cannot be compared; {bound(x, y)}")
+        refuse("a number without bounds cannot be compared", bound(x, y))
     if type(x.kind) is not type(y.kind):
-        hint = "; beside text a number is written in quotes, '8'" if {type(x.kind), type(y.kind)} == _QUOTED else ""
-        refuse(f"{words(x)} cannot be compared with {words(y)}{hint}")
+        refuse(f"{words(x)} cannot be compared with {words(y)}{_how_to_compare(x, y)}")
     return x, y
 
 
-def _read_as(x: Typed, kind: Kind) -> Typed:
+def _how_to_compare(*parts: Typed) -> str:
+    """What to write instead."""
+    match {type(one.kind) for one in parts}:
+        case kinds if kinds == _QUOTED:
+            text = next(shown(one) for one in parts if isinstance(one.kind, Text))
+            return f"; write the number in quotes, '8', or CAST({text} AS BIGINT)"
+        case kinds if kinds == {Duration, Number}:
+            return "; two dates differ by a number of days, as in > 2, and two times by an INTERVAL '2 days'"
+        case kinds if Number in kinds and kinds & {Date, Timestamp}:
+            moment = next(shown(one) for one in parts if isinstance(one.kind, Date | Timestamp))
+            return f"; write DATE '2025-01-31', or take a part: YEAR({moment})"
+    return ""
+
+
+def read_as(x: Typed, kind: Kind) -> Typed:
     """A constant text beside a number, a date or a time, as one."""
     text = constant(x)
+    if isinstance(kind, Boolean) and isinstance(x.kind, Number) and value_of(x) in (0, 1):
+        return Typed(kind, nullable=False, keys=(bool(text),), lowered=Literal(bool(text)))
     if isinstance(text, str) and isinstance(kind, Number):
         return _literal_number(text)
     if not isinstance(text, str) or not isinstance(kind, (Date, Timestamp)):
@@ -185,21 +234,29 @@ def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
         refuse(f"{what} of nothing but NULL has no kind")
     for kind in (Date(), Timestamp()):
         if any(isinstance(p.kind, type(kind)) for p in real):
-            real = [_read_as(p, kind) for p in real]
+            real = [read_as(p, kind) for p in real]
     if any(isinstance(p.kind, Timestamp) for p in real):
         real = [as_timestamp(p) for p in real]
     if any(isinstance(p.kind, Number) for p in real):
+        real = [as_integer(p) if isinstance(p.kind, Boolean) else p for p in real]
         real = [_literal_number(text) if isinstance(text := constant(p), str) and _is_number(text) else p for p in real]
     first = real[0].kind
     for p in real:
         if isinstance(p.kind, Real):
-            refuse(f"{what} needs numbers with bounds; {bound(p)}")
+            refuse(f"{what} needs numbers with bounds", bound(p))
         if type(p.kind) is not type(first):
             refuse(f"{what} cannot mix {words(real[0])} and {words(p)}")
     if isinstance(first, Number):
-        real = list(align(real, what))
+        plain = [replace(p, kind=Number(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)]
+        real = list(align(plain, what))
+        if isinstance(first, Duration):
+            real = [replace(p, kind=Duration(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)]
     found = iter(real)
     return union([p.kind for p in real]), tuple(p if is_null_literal(p) else next(found) for p in parts)
+
+
+def _cells(kind: Number) -> tuple[int, int]:
+    return kind.low, kind.high
 
 
 def union(kinds: Sequence[Kind]) -> Kind:
@@ -207,7 +264,7 @@ def union(kinds: Sequence[Kind]) -> Kind:
     first = kinds[0]
     if isinstance(first, Number):
         numbers = [k for k in kinds if isinstance(k, Number)]
-        return Number(numbers[0].step, min(k.low for k in numbers), max(k.high for k in numbers))
+        return type(first)(numbers[0].step, min(k.low for k in numbers), max(k.high for k in numbers))
     if isinstance(first, Date):
         dates = [k for k in kinds if isinstance(k, Date)]
         return Date(min(k.low for k in dates), max(k.high for k in dates))

@@ -104,10 +104,10 @@ def power(x: Typed, exponent: Typed) -> Typed:
         return square_root(x)
     kind = _bounded(x, "POWER")
     if n.denominator == 1 and kind.low < 0:
-        refuse("POWER with an exponent beyond 8 needs a base of 0 or more; declare such bounds, or write CLAMP")
+        refuse("POWER with an exponent beyond 8 needs a base of 0 or more", bound(x))
     end = kind.step * max(kind.high if n > 0 else kind.low, 1)
     if abs(_DIGITS.multiply(_decimal(n), _DIGITS.ln(_decimal(end)))) > _MOST_LOGARITHM:
-        refuse(f"POWER of numbers this large or this small cannot be computed; use a smaller exponent, or {bound(x)}")
+        refuse("POWER of numbers this large or this small cannot be computed; use a smaller exponent", bound(x))
     if n > 0:
         return _followed(x, "POWER", _power(n), first=0)
     return neg(_followed(x, "POWER", _power(n), first=1))
@@ -133,14 +133,14 @@ def _raised(x: Typed, base: Fraction, what: str) -> Typed:
     kind = _bounded(x, what)
     rate = Decimal(1) if base == 1 else _DIGITS.ln(_decimal(base))
     if max(abs(_decimal(end)) for end in kind.ends) * rate > _MOST_EXPONENT:
-        refuse(f"{what} of numbers this large cannot be computed; {bound(x)}")
+        refuse(f"{what} of numbers this large cannot be computed", bound(x))
     return _followed(x, what, _exponential(base), first=kind.low)
 
 
 def _bounded(x: Typed, what: str) -> Number:
     kind = number(x, what)
     if is_wide(x):
-        refuse(f"{what} needs a number with bounds; {bound(x)}")
+        refuse(f"{what} needs a number with bounds", bound(x))
     return kind
 
 

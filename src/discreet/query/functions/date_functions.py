@@ -10,14 +10,14 @@ from functools import partial, reduce
 from typing import Any, TypeAlias
 
 from discreet.errors import Unsupported
-from discreet.query.functions import dates
+from discreet.query.functions import dates, durations
 from discreet.query.functions.arithmetic import call
-from discreet.query.functions.record import Build, Function, Reading, T, unit_call
+from discreet.query.functions.record import ATOM, Arguments, Build, Function, Reading, T, Written, unit_call
 from discreet.query.functions.released_values import as_moment, is_number, primitive
 from discreet.query.functions.typed_values import Typed, expect, refuse, text_literal
 from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import Date, Text, Timestamp
+from discreet.query.plan.types import Date, Duration, Text, Timestamp
 
 _UNITS = frozenset({"year", "quarter", "month", "week", "day"})
 
@@ -70,6 +70,19 @@ def _seconds_later(x: Any, n: Any) -> Any:
         return None
     seconds = min(max(int(n), -_DAYS * 86_400), _DAYS * 86_400)
     return add_seconds(x if isinstance(x, datetime) else datetime.combine(x, time()), seconds)
+
+
+def _epoch(x: Any) -> Any:
+    if is_number(x):  # of a duration, which is released as seconds
+        return int(x)
+    if not isinstance(x, date):
+        return None
+    since = (x if isinstance(x, datetime) else datetime.combine(x, time())) - datetime(1970, 1, 1)
+    return abs(since) // timedelta(seconds=1) * (1 if since >= timedelta(0) else -1)
+
+
+def _seconds(unit: Any, amount: Any) -> Any:
+    return amount * durations.SECONDS[unit] if unit in durations.SECONDS and is_number(amount) else None
 
 
 _DAYS = 3_700_000
@@ -200,6 +213,53 @@ def _date_add(apply: Build[T], unit: T, number: T, x: T) -> T:
     return apply(function, x, Literal(number.value * times))
 
 
+def _interval_form(arguments: Arguments, inside: list[Written]) -> Written:
+    """As SQL reads it; a sum of several is one of each."""
+    unit, amount = (one.value if isinstance(one, Literal) else None for one in arguments)
+    return f"INTERVAL '{amount} {unit}'", ATOM
+
+
+def _full_units(apply: Build[T], unit: T, x: T, y: T) -> T:
+    """Whole units that have passed from x to y, towards zero; months end on the day and time at which x was."""
+    word = unit.value if isinstance(unit, Literal) else None
+    if word in durations.SECONDS:
+        seconds = apply("seconds_between", x, y)
+        return apply("quotient", seconds, Literal(Fraction(durations.SECONDS[str(word)])))
+    per = {"month": 1, "quarter": 3, "year": 12}.get(str(word))
+    if per is None:
+        raise Unsupported(
+            "the unit of this TIMESTAMPDIFF", f"use one of month, quarter, year, {', '.join(durations.SECONDS)}"
+        )
+    month, one, none = Literal("month"), Literal(Fraction(1)), Literal(Fraction(0))
+    first, second = (apply("seconds_between", apply("date_trunc", month, z), z) for z in (x, y))
+    early = apply("and", apply("le", x, y), apply("lt", second, first))
+    late = apply("and", apply("gt", x, y), apply("gt", second, first))
+    months = apply("add", apply("date_diff", month, x, y),
+                   apply("case", early, apply("neg", one), late, one, none))  # fmt: skip
+    return months if per == 1 else apply("quotient", months, Literal(Fraction(per)))
+
+
+def _name_of(apply: Build[T], unit: T, x: T) -> T:
+    """DATENAME of T-SQL: months and days by name, other parts as text."""
+    word = unit.value if isinstance(unit, Literal) else None
+    if word in ("month", "weekday", "dw"):
+        return apply("strftime", x, Literal("%B" if word == "month" else "%A"))
+    if word not in ("year", "quarter", "day"):
+        raise Unsupported("this DATENAME", "use year, quarter, month, day or weekday")
+    return apply("cast_text", apply(str(word), x))
+
+
+def _constant_date(apply: Build[T], x: T, form: T | None = None) -> T:
+    """TO_DATE(x): the day of a time, or of a text written as 2024-12-31; a form may only say just that."""
+    if form is not None and (not isinstance(form, Literal) or form.value not in _ISO_FORMS):
+        raise Unsupported(
+            "text as a date by a form of its own", "CAST(x AS DATE) reads 2024-12-31; SUBSTRING and || can rearrange it"
+        )
+    return apply("cast_date", x)
+
+
+_ISO_FORMS = ("YYYY-MM-DD", "yyyy-MM-dd", "%Y-%m-%d")
+
 # --- records ----------------------------------------------------------------------------------------------------------
 
 _DAY, _TIME = "DATE '2024-02-29'", "TIMESTAMP '2024-02-29 13:05:09'"
@@ -207,7 +267,9 @@ _DAY, _TIME = "DATE '2024-02-29'", "TIMESTAMP '2024-02-29 13:05:09'"
 
 def _part(name: str, low: int, high: int, doc: str, value: int, *also: str, parts: tuple[str, ...] = ()) -> Function:
     clock = name in ("hour", "minute", "second")
-    return Function(name, f"{name.upper()}(x)", doc, dates.part(name, low, high, clock=clock),
+    rule = dates.part(name, low, high, clock=clock)
+    return Function(name, f"{name.upper()}(x)", doc,
+                    lambda x: durations.part_of(name, x) if isinstance(x.kind, Duration) else rule(x),
                     (f"{name.upper()}({_TIME if clock else _DAY})", value),
                     meaning=primitive(name, datetime if clock else date), sql=(name, *also), parts=parts or (name,),
                     method="part")  # fmt: skip
@@ -244,6 +306,11 @@ DATES = (
              (f"DAYS_BETWEEN({_DAY}, DATE '2024-03-02')", 2), (2, 2), method="until"),
     Function("seconds_between", "SECONDS_BETWEEN(x, y)", "The whole seconds from one time to another, towards zero.",
              dates.seconds_between, (f"SECONDS_BETWEEN({_DAY}, {_TIME})", 47109), (2, 2), method="until"),
+    Function("epoch", "EPOCH(x)", "The whole seconds since 1970 began, or of a duration; as EXTRACT(epoch FROM x).",
+             durations.epoch, (f"EPOCH({_DAY})", 1_709_164_800), meaning=_epoch, parts=("epoch",), method="part"),
+    Function("interval", "INTERVAL '2 days'", "A constant duration of weeks, days, hours, minutes or seconds.",
+             durations.interval, ("EPOCH(INTERVAL '2 days')", 172_800), (2, 2), _seconds, sql=(), form=_interval_form,
+             method="until", more=(("INTERVAL '2 days' > INTERVAL '47 hours'", True),)),
     Function("add_days", "ADD_DAYS(x, n)", "So many constant days later, within years 1 to 9999.", dates.later,
              (f"ADD_DAYS({_DAY}, 2)", date(2024, 3, 2)), (2, 2), _days_later, method="add_days(days: int)",
              more=((f"ADD_DAYS({_TIME}, 1)", datetime(2024, 3, 1, 13, 5, 9)),)),
@@ -275,10 +342,6 @@ def _from_sunday(apply: Build[T], x: T) -> T:
     return apply("mod", apply("day_of_week", x), Literal(Fraction(7)))
 
 
-def _epoch(apply: Build[T], x: T) -> T:
-    return apply("seconds_between", Literal(datetime(1970, 1, 1)), x)
-
-
 def _as_text(form: str, apply: Build[T], x: T) -> T:
     return apply("strftime", x, Literal(form))
 
@@ -292,7 +355,6 @@ DATE_READINGS = {
     "last_day": Reading("LAST_DAY(x)", "The last day of its month.", (1, 1), _last_day),
     "monthname": Reading("MONTHNAME(x)", "STRFTIME(x, '%B'): January to December.", (1, 1), partial(_as_text, "%B")),
     "dayname": Reading("DAYNAME(x)", "STRFTIME(x, '%A'): Monday to Sunday.", (1, 1), partial(_as_text, "%A")),
-    "epoch": Reading("EPOCH(x)", "The whole seconds since 1970 began, as EXTRACT(epoch FROM x).", (1, 1), _epoch),
     "dateadd": Reading(
         "DATEADD('month', n, x)",
         "x + INTERVAL n MONTH; of second, minute, hour, day, week, month, quarter or year.",
@@ -310,5 +372,27 @@ DATE_READINGS = {
         "TO_CHAR(x, 'YYYY-MM')", "STRFTIME with YYYY YY MM DD DDD HH24 MI SS ID IW Mon Dy.", (2, 2), _to_char
     ),
     "dayofweek": Reading("DAYOFWEEK(x)", "0 for Sunday to 6, as EXTRACT(dow FROM x).", (1, 1), _from_sunday),
+    **{
+        word: Reading(
+            f"{word.upper()}('minute', x, y)",
+            "How many whole units have passed from x to y, towards zero; of second to week, month, quarter or year.",
+            (3, 3),
+            _full_units,
+            unit_first=True,
+        )
+        for word in ("timestampdiff", "datesub")
+    },
+    "eomonth": Reading("EOMONTH(x)", "The same as LAST_DAY.", (1, 1), _last_day),
+    "datename": Reading(
+        "DATENAME('month', x)", "The name of a month or day, or a part as text.", (2, 2), _name_of, unit_first=True
+    ),
+    "format_date": Reading(
+        "FORMAT_DATE('%Y-%m', x)",
+        "STRFTIME with the form first.",
+        (2, 2),
+        lambda apply, form, x: apply("strftime", x, form),
+    ),
+    "to_varchar": Reading("TO_VARCHAR(x, 'YYYY-MM')", "TO_CHAR.", (2, 2), _to_char),
+    "to_date": Reading("TO_DATE(x)", "CAST(x AS DATE); a form may only be that of 2024-12-31.", (1, 2), _constant_date),
     "weekday": Reading("WEEKDAY(x)", "The same.", (1, 1), _from_sunday),
 }

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from discreet.errors import BadQuestion
 from discreet.query.functions.arithmetic import add, call, made, mul, sub
-from discreet.query.functions.comparison import as_timestamp
+from discreet.query.functions.comparison import as_timestamp, read_as
 from discreet.query.functions.typed_values import Typed, constant, expect, integer_literal, number, refuse, text_literal
 from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
@@ -152,6 +152,7 @@ def seconds_between(x: Typed, y: Typed) -> Typed:
 
 def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
     """ADD_DAYS(x, n): n constant days later (sign -1: earlier), within years 1 to 9999."""
+    x = read_as(x, Date())
     expect(x, (Date, Timestamp), "ADD_DAYS", "a date or a time")
     n = sign * integer_literal(days, "the days of ADD_DAYS", -3_700_000, 3_700_000)
     if isinstance(x.kind, Timestamp):
@@ -258,6 +259,7 @@ def date_of(x: Typed) -> Typed:
 def date_diff(unit: Typed, x: Typed, y: Typed) -> Typed:
     """DATE_DIFF(unit, x, y): how many beginnings of the unit lie between x and y (below 0 if y is earlier)."""
     name = text_literal(unit, "the unit of DATE_DIFF").lower()
+    x, y = read_as(x, Date()), read_as(y, Date())
     for one in (x, y):
         expect(one, (Date, Timestamp), "DATE_DIFF", "a date or a time")
     match name:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from discreet.query.functions.arithmetic import call, made
-from discreet.query.functions.comparison import compare, is_in, unify
+from discreet.query.functions.comparison import compare, is_in, truth_of, unify
 from discreet.query.functions.record import (
     AND,
     ATOM,
@@ -35,6 +35,7 @@ from discreet.query.plan.types import Boolean, Real, Value
 
 def _logic(name: str, *parts: Typed) -> Typed:
     """AND, OR of any number: paired up as a balanced tree, so that a long list stays shallow."""
+    parts = tuple(map(truth_of, parts))
     for x in parts:
         expect(x, Boolean, name.upper(), "true or false")
     level = [x.lowered for x in parts]
@@ -45,6 +46,7 @@ def _logic(name: str, *parts: Typed) -> Typed:
 
 
 def _not(x: Typed) -> Typed:
+    x = truth_of(x)
     expect(x, Boolean, "NOT", "true or false")
     return Typed(Boolean(), x.nullable, lowered=call("not", x.lowered))
 
@@ -63,7 +65,7 @@ def present(x: Typed) -> Typed:
 def _case(*parts: Typed) -> Typed:
     if len(parts) % 2 == 0:
         refuse("CASE takes pairs of a condition and a value, and one value for the rest")
-    whens = parts[:-1:2]
+    whens = [truth_of(x) for x in parts[:-1:2]]
     for when in whens:
         expect(when, Boolean, "WHEN", "true or false")
     kind, values = unify((*parts[1::2], parts[-1]), "CASE")
@@ -97,7 +99,7 @@ def _united(values: Sequence[Typed]) -> tuple[Value, ...] | None:
 
 def _nullif(x: Typed, y: Typed) -> Typed:
     if isinstance(x.kind, Real):
-        refuse(f"NULLIF needs a number with bounds; {bound(x)}")
+        refuse("NULLIF needs a number with bounds", bound(x))
     same = compare("eq", x, y)
     return Typed(x.kind, True, lowered=Call("case", (same.lowered, Literal(None), x.lowered)))
 
@@ -186,10 +188,27 @@ def _if(apply: Build[T], when: T, then: T, *otherwise: T) -> T:
     return apply("case", when, then, *(otherwise or (Literal(None),)))
 
 
+def _decode(apply: Build[T], x: T, *rest: T) -> T:
+    """The value beside the constant that x is; NULL is one of them."""
+    given: list[T | Literal] = [*rest, *([] if len(rest) % 2 else [Literal(None)])]
+    pairs, otherwise = given[:-1], given[-1]
+    found: list[T | Literal] = []
+    for when, then in zip(pairs[::2], pairs[1::2], strict=True):
+        found += [apply("is_null", x) if when == Literal(None) else apply("eq", x, when), then]
+    return apply("case", *found, otherwise)
+
+
 LOGIC_READINGS = {
     "if": Reading("IF(x, a, b)", "CASE WHEN x THEN a ELSE b END; without b, NULL.", (2, 3), _if),
     "iif": Reading("IIF(x, a, b)", "The same.", (2, 3), _if),
     "iff": Reading("IFF(x, a, b)", "The same.", (2, 3), _if),
+    "nvl2": Reading(
+        "NVL2(x, a, b)",
+        "a where x is not NULL, else b.",
+        (3, 3),
+        lambda apply, x, a, b: apply("case", apply("is_null", x), b, a),
+    ),
+    "decode": Reading("DECODE(x, v, a, ..., b)", "CASE of constants: a where x is v, else b.", (3, None), _decode),
     "nvl": Reading("NVL(x, y)", "COALESCE(x, y).", (2, 2), lambda apply, x, y: apply("coalesce", x, y)),
     "isnull": Reading(
         "ISNULL(x, y)",

@@ -6,12 +6,12 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
 
-from discreet.query.functions import arithmetic, curves, dates
+from discreet.query.functions import arithmetic, curves, dates, durations
 from discreet.query.functions.arithmetic import call
 from discreet.query.functions.comparison import unify
 from discreet.query.functions.record import ATOM, FACTOR, TERM, Build, Function, Reading, T, placed
@@ -27,7 +27,7 @@ from discreet.query.functions.released_values import (
 from discreet.query.functions.typed_values import Typed, expect
 from discreet.query.plan.evaluate import add_days
 from discreet.query.plan.expressions import Literal
-from discreet.query.plan.types import Date, Number, Text, Timestamp
+from discreet.query.plan.types import Date, Duration, Number, Text, Timestamp
 
 _MOST_DIGITS = 400
 
@@ -36,6 +36,8 @@ def _add(x: Typed, y: Typed) -> Typed:
     """A sum; of a date and a number of days, a date."""
     if isinstance(y.kind, Date) and isinstance(x.kind, Number):
         x, y = y, x
+    if isinstance(x.kind, Duration) or isinstance(y.kind, Duration):
+        return durations.total("add", x, y)
     return dates.later(x, y) if isinstance(x.kind, Date) else arithmetic.add(x, y)
 
 
@@ -43,6 +45,10 @@ def _sub(x: Typed, y: Typed) -> Typed:
     """A difference; of two dates in days, of a date and a number of days a date."""
     if isinstance(x.kind, Date) and isinstance(y.kind, Date):
         return dates.days_between(y, x)
+    if isinstance(x.kind, Duration) or isinstance(y.kind, Duration):
+        return durations.total("sub", x, y)
+    if isinstance(x.kind, (Date, Timestamp)) and isinstance(y.kind, (Date, Timestamp)):
+        return durations.difference(x, y)
     return dates.later(x, y, sign=-1) if isinstance(x.kind, Date) else arithmetic.sub(x, y)
 
 
@@ -166,6 +172,9 @@ def _difference(x: Any, y: Any) -> Any:
     """A difference; of two days, in days; of a day and a number of days, a day."""
     if type(x) is date and type(y) is date:
         return (x - y).days
+    if isinstance(x, date) and isinstance(y, date):
+        x, y = as_moment(x, y), as_moment(y, x)
+        return abs(x - y) // timedelta(seconds=1) * (1 if x >= y else -1)
     return _total(x, -y) if type(x) is date and is_number(y) else numeric(lambda a, b: a - b)(x, y)
 
 
@@ -186,7 +195,8 @@ _Operator = partial(Function, arguments=(2, 2), sql=())
 NUMBERS = (
     _Operator("add", "x + y", "The sum; of a date and a whole number, so many days later.", _add, ("2 + 0.5", 2.5),
               meaning=_total, sign=("+", TERM), method="__add__"),
-    _Operator("sub", "x - y", "The difference; of two dates, in days; of a date and a number, days earlier.",
+    _Operator("sub", "x - y",
+              "The difference; of two dates in days, of two times a duration; of a date and a number, days earlier.",
               _sub, ("2 - 0.5", 1.5), meaning=_difference, sign=("-", TERM), method="__sub__"),
     _Operator("mul", "x * y", "The product.", arithmetic.mul, ("2 * 0.5", 1),
               meaning=numeric(lambda x, y: x * y), sign=("*", FACTOR), method="__mul__"),
@@ -256,7 +266,16 @@ def _log(apply: Build[T], x: T, y: T | None = None) -> T:
     return apply("div", apply("ln", y), apply("ln", x))
 
 
+def _or_zero(apply: Build[T], x: T, y: T) -> T:
+    zero = Literal(Fraction(0))
+    return apply("case", apply("eq", y, zero), zero, apply("div", x, y))
+
+
 NUMBER_READINGS = {
     "log": Reading("LOG(x), LOG(b, x)", "LOG10(x); with a base before it, LN(x) / LN(b).", (1, 2), _log),
+    "div0": Reading("DIV0(x, y)", "x / y, and 0 where y is 0.", (2, 2), _or_zero),
+    "zeroifnull": Reading(
+        "ZEROIFNULL(x)", "COALESCE(x, 0).", (1, 1), lambda apply, x: apply("coalesce", x, Literal(Fraction(0)))
+    ),
     "safe_divide": Reading("SAFE_DIVIDE(x, y)", "x / y.", (2, 2), lambda apply, x, y: apply("div", x, y)),
 }

@@ -4,13 +4,15 @@ Promise: no engine sees a regular expression; what a pattern becomes is total, a
 
   a  \.         a character; one with a meaning of its own after a backslash
   .             any character, also a line break;  .*  any text;  .+  any text but none
+  \d+  [a-z]*   one character any number of times, beside any text or as the whole text
   [abc] [a-z] [^a-z]  \d \w \s (of ASCII)      one of these characters, or none of these
   (x|y)  x?  x{3}  x{1,3}     alternatives and counted repeats, which are multiplied out (at most 64)
   ^ $           the beginning and the end of the whole text
   (?i)          in front of all: A to Z and a to z are the same
 
 A character that is one of several can stand anywhere before the first .* of a text that begins with ^; after it, the
-alternatives are multiplied out, too. Repeats without end of anything but the dot are refused.
+alternatives are multiplied out, too. x* and x+ of one character stand where any text may stand beside them, or alone
+between ^ and $; elsewhere a repeat without end of anything but the dot is refused.
 """
 
 from __future__ import annotations
@@ -45,9 +47,17 @@ class One:
     negated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Many:
+    """Any number of one character, from ``least`` on, 0 or 1."""
+
+    of: One
+    least: int
+
+
 ANY = One(frozenset(), negated=True)
 GAP, BEGIN, END = "any text", "the beginning", "the end"
-Way: TypeAlias = tuple[One | str, ...]
+Way: TypeAlias = tuple[One | Many | str, ...]
 _MARKS: dict[str, One | str] = {"^": BEGIN, "$": END, ".": ANY}
 
 
@@ -76,7 +86,10 @@ def _ways(pattern: str) -> tuple[Way, ...]:
     return tuple(dict.fromkeys(_closed(way) for way in folded))
 
 
-def _small(item: One | str) -> One | str:
+def _small(item: One | Many | str) -> One | Many | str:
+    if isinstance(item, Many):
+        inner = _small(item.of)
+        return Many(inner, item.least) if isinstance(inner, One) else item
     if not isinstance(item, One):
         return item
     return One(frozenset(evaluate(Call("lower", (Literal(c),)), {}) for c in item.of), item.negated)
@@ -88,7 +101,18 @@ def _closed(way: Way) -> Way:
     inner = way[begins : len(way) - ends]
     if BEGIN in inner or END in inner:
         refuse("in a regular expression, ^ stands at the beginning and $ at the end")
+    if begins and ends and len(inner) == 1 and isinstance(inner[0], Many) and not inner[0].of.negated:
+        return inner  # nothing but these characters
     found = [*([] if begins else [GAP]), *inner, *([] if ends else [GAP])]
+    while beside := [
+        i for i, item in enumerate(found) if isinstance(item, Many) and GAP in found[max(i - 1, 0) : i + 2]
+    ]:
+        item = found[beside[0]]  # beside any text, as many as there must be are as good as any number
+        assert isinstance(item, Many)  # noqa: S101
+        found[beside[0] : beside[0] + 1] = [item.of] * item.least
+    if any(isinstance(item, Many) for item in found):
+        raise Unsupported("a regular expression that repeats a character without end in its middle",
+                          "say how often at most, as in ^[A-Z]{1,3}-[0-9]")  # fmt: skip
     return tuple(item for i, item in enumerate(found) if item != GAP or i == 0 or found[i - 1] != GAP)
 
 
@@ -141,9 +165,13 @@ class _Reader:
         if self._take("?"):
             found: list[Way] = [(), *item]
         elif self.rest[:1] in ("*", "+"):
-            if item != [(ANY,)]:
-                raise Unsupported("a regular expression that repeats more than the dot without end", "write x{1,3}")
-            found = [(GAP,)] if self.rest[0] == "*" else [(ANY, GAP)]
+            if len(item) != 1 or len(item[0]) != 1 or not isinstance(item[0][0], One):
+                raise Unsupported(
+                    "a regular expression that repeats more than one character without end", "write x{1,3}"
+                )
+            one, least = item[0][0], int(self.rest[0] == "+")
+            endless: Way = (GAP,) if least == 0 else (ANY, GAP)
+            found = [endless if one == ANY else (Many(one, least),)]
             self.rest = self.rest[1:]
         elif counted := _COUNTED.match(self.rest):
             low, high = int(counted[1]), int(counted[2] or counted[1])
@@ -207,6 +235,8 @@ def _few(ways: Sequence[Way]) -> list[Way]:
 
 def _lowered(x: Expression, way: Way) -> Expression:
     """One way to match. Its gaps are at its ends where it has no anchor."""
+    if len(way) == 1 and isinstance(only := way[0], Many):
+        return _nothing_but(x, only)
     cut = way.index(GAP) if GAP in way else len(way)
     inner = [item for item in way if item != GAP]
     plain = [next(iter(item.of)) for item in inner if isinstance(item, One) and len(item.of) == 1 and not item.negated]
@@ -232,10 +262,19 @@ def _lowered(x: Expression, way: Way) -> Expression:
     return found
 
 
+def _nothing_but(x: Expression, many: Many) -> Expression:
+    """A text of these characters alone: nothing is left of it without them."""
+    left = x
+    for letter in sorted(many.of.of):
+        left = call("replace", left, Literal(letter), Literal(""))
+    empty = call("eq", left, Literal(""))
+    return empty if many.least == 0 else call("and", empty, call("ne", x, Literal("")))
+
+
 _PLAIN = {(False, False): "eq", (False, True): "starts_with", (True, False): "ends_with", (True, True): "contains"}
 
 
-def _letter(item: One | str) -> str | None:
+def _letter(item: One | Many | str) -> str | None:
     """What stands for it in LIKE, if something does."""
     if item == ANY:
         return "_"

@@ -222,7 +222,7 @@ TEXT = (
     Function("regexp_matches", "REGEXP_MATCHES(x, pattern)",
              "A regular expression of a small language is found in it (see below).", _regexp,
              ("REGEXP_MATCHES('AB-123', '^[A-Z]{2}-\\d')", True), (2, 2), of(_found, str, str),
-             sql=("regexp_matches", "regexp_like"), method="matches(pattern: str)",
+             sql=("regexp_matches", "regexp_like", "regexp_contains"), method="matches(pattern: str)",
              more=(("REGEXP_MATCHES('x@gmail.com', '@(gmail|yahoo)\\.com$')", True),
                    ("REGEXP_MATCHES('North', '(?i)^n.*[st]H?$')", True), ("REGEXP_MATCHES('a%', '^[^b]%?$|^$')", True),
                    ("REGEXP_MATCHES('7', 'a.+b|^\\s|_')", False))),
@@ -273,7 +273,20 @@ def _whole(apply: Build[T], x: T, given: T) -> T:
     return apply("regexp_matches", x, given)
 
 
+def _place(apply: Build[T], x: T, text: T) -> T:
+    """Where a constant text begins in x, from 1; 0 where it does not stand."""
+    before = apply("length", apply("split_part", x, text, Literal(Fraction(1))))
+    found = apply("add", before, Literal(Fraction(1)))
+    missing = apply("not", apply("contains", x, text))
+    return apply("case", apply("is_null", x), Literal(None), missing, Literal(Fraction(0)), found)
+
+
 TEXT_READINGS = {
+    **{word: Reading(f"{word.upper()}(x, text)", "Where a constant text begins in it, from 1; 0 if nowhere.", (2, 2),
+                     _place) for word in ("strpos", "instr")},
+    **{word: Reading(f"{word.upper()}(text, x)", "The same, the text first.", (2, 2),
+                     lambda apply, text, x: _place(apply, x, text)) for word in ("charindex", "locate")},
+
     "regexp_full_match": Reading("REGEXP_FULL_MATCH(x, pattern)", "REGEXP_MATCHES of the whole text.", (2, 2), _whole),
     "concat": Reading("CONCAT(x, y, ...)", "One after the other as text, without those that are NULL.", (1, None),
                       _without_null),

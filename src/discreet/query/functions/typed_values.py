@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
+from discreet.messages import Message, message
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.names import quoted
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Real, Text, Timestamp, Value
 
-CLAMP = "declare its bounds with dp.bounds(low, high), or write CLAMP(x, low, high)"
+DECLARE_ITS_BOUNDS = message("declare_its_bounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ def reach(kind: Number) -> int:
 
 _WORDS: dict[type, str] = {
     Number: "a number",
+    Duration: "a duration",
     Real: "a number without bounds",
     Text: "text",
     Boolean: "true or false",
@@ -106,28 +108,33 @@ def words(x: TypedColumn) -> str:
     return _WORDS[type(x.kind)]
 
 
+def shown(x: Typed, otherwise: str = "x") -> str:
+    """The name of the column that it is, as it stands in a message."""
+    return quoted(x.lowered.name) if isinstance(x.lowered, Column) else otherwise
+
+
 # --- refusing -------------------------------------------------------------------------------------------------------
 
 
-def refuse(text: str) -> NoReturn:
+def refuse(text: str, fix: Message | None = None) -> NoReturn:
     """A question that cannot be asked."""
-    raise BadQuestion(text)
+    raise BadQuestion(text, fix)
 
 
-def bound(*parts: Typed) -> str:
-    """The hint CLAMP, with the name of the first column among the parts that has no bounds; only stored ones have any
-    to declare.
+def bound(*parts: Typed) -> Message:
+    """What to do where bounds are missing, with the name of the first column among the parts that has none; only
+    stored ones have any to declare.
     """
     for x in parts:
         if isinstance(x.lowered, Column) and (isinstance(x.kind, Real) or is_wide(x)):
             name = quoted(x.lowered.name)
             if x.origin is None:
-                return f"write CLAMP({name}, low, high)"
-            return CLAMP.replace("its bounds", f"bounds of {quoted(x.origin[1])}").replace("(x,", f"({name},")
+                return message("clamp", expression=name)
+            return message("declare_bounds", column=quoted(x.origin[1]), expression=name)
         match x.lowered:
             case Call("read_coarse", (Call("text_to_decimal", (Call("trim", (Column(read),)),)), *_)) if is_wide(x):
-                return CLAMP.replace("its bounds", f"bounds of {quoted(read)}").replace("(x,", f"({quoted(read)},")
-    return CLAMP
+                return message("declare_bounds", column=quoted(read), expression=quoted(read))
+    return DECLARE_ITS_BOUNDS
 
 
 def number(x: Typed, what: str) -> Number:
@@ -135,7 +142,9 @@ def number(x: Typed, what: str) -> Number:
     if is_null_literal(x):
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if isinstance(x.kind, Real):
-        refuse(f"{what} needs a number with bounds; {bound(x)}")
+        refuse(f"{what} needs a number with bounds", bound(x))
+    if isinstance(x.kind, Duration):
+        refuse(f"{what} needs a number, and this is a duration; EXTRACT(EPOCH FROM x) is its number of seconds")
     if not isinstance(x.kind, Number):
         refuse(f"{what} needs a number, and this is {words(x)}")
     return x.kind
@@ -146,7 +155,9 @@ def expect(x: Typed, kinds: type | tuple[type, ...], what: str, wanted: str) -> 
     if is_null_literal(x):
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if not isinstance(x.kind, kinds):
-        refuse(f"{what} needs {wanted}, and this is {words(x)}")
+        of_time = {Date, Timestamp} & set(kinds if isinstance(kinds, tuple) else (kinds,))
+        cast = f"; write CAST({shown(x)} AS DATE)" if of_time and isinstance(x.kind, Text) else ""
+        refuse(f"{what} needs {wanted}, and this is {words(x)}{cast}")
 
 
 def integer_literal(x: Typed, what: str, low: int, high: int) -> int:

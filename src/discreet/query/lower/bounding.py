@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from discreet.answer import how_many
+from discreet.messages import Message, message
 from discreet.query.plan.schema import MAX_ROWS, Caps
 from discreet.query.plan.work import Form, Weights
 
@@ -77,22 +77,19 @@ def each_counts_once(caps: Caps) -> bool:
     return caps.max_rows_per_group == 1 or rows(caps) == 1
 
 
-def in_words(caps: Caps, *, grouped: bool) -> str:
+def limit_note(caps: Caps, *, grouped: bool) -> Message:
     """The contribution bound of one unit, for people.
 
-    >>> in_words(Caps(), grouped=False)
-    'rows are limited to 10 per unit (scaled down); ± covers the noise only, not bias from this limit'
-    >>> in_words(Caps(auto=True), grouped=False)
-    'the contribution bound of each unit is chosen when the query is released'
+    >>> print(limit_note(Caps(), grouped=False))
+    Rows are limited to 10 per unit (scaled down); ± leaves out the bias of this limit.
     """
     if caps.auto:
-        return "the contribution bound of each unit is chosen when the query is released"
+        return message("bound_open")
     if grouped and each_counts_once(caps):
-        what = f"each unit counts once in a group, and in at most {how_many(groups(caps), 'groups')}"
-    else:
-        within = f", in at most {how_many(groups(caps), 'groups')}" if grouped and caps.max_groups is not None else ""
-        what = f"rows are limited to {rows(caps):,} per unit{within} (scaled down)"
-    return f"{what}; ± covers the noise only, not bias from this limit"
+        return message("groups_limited", groups=groups(caps))
+    if grouped and caps.max_groups is not None:
+        return message("rows_limited_in_groups", rows=rows(caps), groups=groups(caps))
+    return message("rows_limited", rows=rows(caps))
 
 
 def row_reach(caps: Caps, noise: Noise, *, grouped: bool) -> Reach:

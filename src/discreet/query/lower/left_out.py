@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from discreet.messages import Message, message
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.lower import LoweredKey
 from discreet.query.plan.expressions import Call, Expression, Literal
@@ -11,7 +12,7 @@ from discreet.query.plan.nodes import Filter, Relation
 from discreet.query.plan.types import Boolean, Date, Number
 
 
-def rows_left_out(keys: Sequence[LoweredKey], rows: Relation) -> str | None:
+def rows_left_out(keys: Sequence[LoweredKey], rows: Relation) -> Message | None:
     """Which rows are in none of the groups of listed keys; None if there are no such rows, or nobody listed keys."""
     listed = [key for key in keys if key.typed.keys is not None and not _asked_for(key.typed.lowered, rows)]
     others = [key.name for key in listed if not _has_all_values(key.typed)]
@@ -20,7 +21,7 @@ def rows_left_out(keys: Sequence[LoweredKey], rows: Relation) -> str | None:
         return None
     both, names = [name for name in others if name in nulls], list(dict.fromkeys([*others, *nulls]))
     what = "NULL or none of the listed keys" if both else "none of the listed keys" if others else "NULL"
-    return f"rows whose {' or '.join(names)} is {what} are left out"
+    return message("left_out", columns=tuple(names), what=what)
 
 
 def _has_all_values(key: Typed) -> bool:

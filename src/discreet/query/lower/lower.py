@@ -6,17 +6,20 @@ wrong kind or without bounds, or if it groups by the unit itself.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.functions.cast_functions import as_integer
+from discreet.messages import Message
+from discreet.query.functions.comparison import as_integer
 from discreet.query.functions.dates import Span, has_bounds, since
 from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
 from discreet.query.lower.absent_rows import check_unchanged
+from discreet.query.lower.key_tuples import tuple_test
 from discreet.query.lower.narrow_keys import narrow_key
 from discreet.query.lower.prune import prune
 from discreet.query.lower.relation_facts import (
@@ -30,15 +33,18 @@ from discreet.query.lower.relation_facts import (
 )
 from discreet.query.lower.relations import lower_all, lower_relation
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
+from discreet.query.plan.key_sets import KeySet
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import (
     Aggregate,
+    Filter,
     Join,
     Key,
     Measure,
     Outcome,
     Question,
     Relation,
+    Scan,
     parts_of,
 )
 from discreet.query.plan.schema import Caps
@@ -96,10 +102,12 @@ class LoweredQuestion:
     caps: Caps
     unit_kind: Kind
     tables: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """What whoever reads the answer should know: where stored values and declared bounds disagree."""
     beside: tuple[LoweredQuestion, ...] = ()
     """Further questions whose released rows the outcome uses."""
+    key_sets: tuple[KeySet, ...] = ()
+    """Which combinations of keys exist, by their names here."""
 
 
 def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
@@ -123,9 +131,13 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
     beside = tuple(lower_question(one, catalog) for one in question.beside)
     check_outcome(question.outcome, _sorts(keys, measures), *(_sorts(one.keys, one.measures) for one in beside))
     needed = frozenset({UNIT}).union(*(columns(e) for e in used))
+    key_sets = _key_sets(keys, source, catalog)
+    whole = source.relation
+    for one in key_sets:
+        whole = Filter(whole, tuple_test(one, {key.name: key.typed.lowered for key in keys}))
     return LoweredQuestion(
-        source=prune(source.relation, needed),
-        whole=source.relation,
+        source=prune(whole, needed),
+        whole=whole,
         keys=keys,
         measures=measures,
         outcome=question.outcome,
@@ -135,7 +147,28 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
         tables=source.tables,
         notes=tuple(dict.fromkeys((*source.notes, *_notes(question, source)))),
         beside=beside,
+        key_sets=key_sets,
     )
+
+
+def _key_sets(keys: Sequence[LoweredKey], source: Lowered, catalog: Catalog) -> tuple[KeySet, ...]:
+    """What the owner says of several keys together, where they are columns of one row of a table.
+
+    Where a table is read twice, two keys may be of different rows: then nothing is known of them together.
+    """
+    scans = Counter(part.table for part in parts_of(source.relation) if isinstance(part, Scan))
+    found = []
+    for table in (name for name, many in scans.items() if many == 1):
+        columns = {
+            key.typed.origin[1]: key.name
+            for key in keys
+            if key.typed.origin is not None and key.typed.origin[0] == table and isinstance(key.typed.lowered, Column)
+        }
+        for one in catalog[table].table.key_sets:
+            shared = [name for name in one.columns if name in columns]
+            if len(shared) > 1:
+                found.append(KeySet(tuple(columns[name] for name in shared), one.only(shared).rows))
+    return tuple(found)
 
 
 def _check_numbered(relation: Relation, keys: Sequence[LoweredKey], measures: Sequence[LoweredMeasure]) -> None:
@@ -164,7 +197,7 @@ def _released_sort(measure: LoweredMeasure) -> Sort:
     return Sort.TIME if average or isinstance(measure.span.first, datetime) else Sort.DATE
 
 
-def _notes(question: Question, source: Lowered) -> list[str]:
+def _notes(question: Question, source: Lowered) -> list[Message]:
     """What there is to say about conditions in keys, arguments and FILTER."""
     asked: list[Expression] = [key.expression for key in question.keys]
     for measure in question.measures:

@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from discreet.errors import Unsupported
 from discreet.query.functions.arithmetic import call, within
-from discreet.query.functions.cast_functions import as_integer
+from discreet.query.functions.comparison import as_integer
 from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import (
     Typed,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from discreet.errors import BadQuestion
+from discreet.messages import message
 from discreet.query.engine import Engine
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredQuestion, lower_relation
 from discreet.query.lower.prune import names, prune
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
+from discreet.query.plan.key_sets import MOST_TUPLES, KeySet
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Filter, How, Join, Project, Relation, Scan, parts_of
 from discreet.query.plan.schema import MOST_KEYS, Schema
@@ -17,6 +19,7 @@ from discreet.query.plan.types import Kind, Number, Real, Value
 from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
 from discreet.query.typing.refine import conjuncts
 
+_SEVERAL = 2
 Listed = dict[tuple[str, str], tuple[Value, ...]]
 
 
@@ -24,11 +27,27 @@ def with_public_keys(asked: LoweredQuestion, engine: Engine, schemas: Mapping[st
     """The question with the keys of public columns filled in, as they are now: nothing is remembered."""
     listed: Listed = {}
     beside = tuple(with_public_keys(one, engine, schemas) for one in asked.beside)
-    filtered = [
-        part for part in public_parts(asked.whole, schemas) if any(isinstance(p, Filter) for p in parts_of(part))
-    ]
-    keys = (_possible(_filled(key, engine, schemas, listed), filtered, engine, schemas) for key in asked.keys)
-    return replace(asked, keys=tuple(keys), beside=beside)
+    parts = public_parts(asked.whole, schemas)
+    filtered = [part for part in parts if any(isinstance(p, Filter) for p in parts_of(part))]
+    keys = tuple(_possible(_filled(key, engine, schemas, listed), filtered, engine, schemas) for key in asked.keys)
+    together = tuple(_together(keys, parts, engine, schemas))
+    return replace(asked, keys=keys, beside=beside, key_sets=(*asked.key_sets, *together))
+
+
+def _together(
+    keys: Sequence[LoweredKey], parts: Sequence[Relation], engine: Engine, schemas: Mapping[str, Schema]
+) -> Iterator[KeySet]:
+    """The combinations of several keys that rows of a public part have; or all are NULL, after a LEFT JOIN."""
+    for part in parts:
+        mine = [key for key in keys if isinstance(key.typed.lowered, Column) and key.typed.lowered.name in names(part)]
+        places = {key.name: key.typed.lowered.name for key in mine if isinstance(key.typed.lowered, Column)}
+        if len(set(places.values())) < _SEVERAL or any(key.typed.keys is None for key in mine):
+            continue
+        rows = _tuples(part, tuple(places.values()), engine, schemas)
+        if len(rows) > MOST_TUPLES:
+            raise BadQuestion(f"the public columns {', '.join(places)} have more than {MOST_TUPLES:,} combinations")
+        nothing = (None,) * len(places)
+        yield KeySet(tuple(places), (*rows, *([] if nothing in rows else [nothing])))
 
 
 def _filled(key: LoweredKey, engine: Engine, schemas: Mapping[str, Schema], listed: Listed) -> LoweredKey:
@@ -147,15 +166,26 @@ def _different(
         raise BadQuestion("a private table cannot be looked up")
     kind = lowered.fields[column].kind
     if isinstance(kind, Real):
-        raise BadQuestion(f"{quoted(column)} of a public table is a float without bounds: declare dp.bounds for it")
+        raise BadQuestion(
+            f"{quoted(column)} of a public table is a float without bounds",
+            message("declare_public_bounds", column=quoted(column)),
+        )
     return _values(lowered.relation, column, engine, schemas), kind
 
 
 def _values(relation: Relation, column: str, engine: Engine, schemas: Mapping[str, Schema]) -> list[Value]:
     """The different values of a column of lowered public rows."""
-    rows = Project(prune(relation, frozenset({column})), (("k", Column(column)), (UNIT, Literal(1))))
+    return [value for (value,) in _tuples(relation, (column,), engine, schemas)]
+
+
+def _tuples(
+    relation: Relation, wanted: tuple[str, ...], engine: Engine, schemas: Mapping[str, Schema]
+) -> tuple[tuple[Value, ...], ...]:
+    """The different combinations of some columns of lowered public rows."""
+    made = tuple((f"k{i}" if i else "k", Column(column)) for i, column in enumerate(wanted))
+    rows = Project(prune(relation, frozenset(wanted)), (*made, (UNIT, Literal(1))))
     weights = Weights(form=Form.L1, cap=1, scale=1, per_group=1)
-    key = WorkKey("k", Column("k"), None)
-    work = Work(source=rows, unit=UNIT, keys=(key,), cells=(RowSum(Literal(1)),), weights=weights)
+    keys = tuple(WorkKey(name, Column(name), None) for name, _ in made)
+    work = Work(source=rows, unit=UNIT, keys=keys, cells=(RowSum(Literal(1)),), weights=weights)
     (found,) = engine.run((work,), schemas)
-    return [value for (value,) in found.keys]
+    return tuple(found.keys)

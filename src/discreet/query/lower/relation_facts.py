@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from discreet.errors import Unsupported
+from discreet.messages import Message
 from discreet.query.functions.typed_values import TypedColumn, refuse
 from discreet.query.lower.bounding import rows
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
@@ -38,7 +39,7 @@ class Lowered:
     absent: frozenset[str] = frozenset()
     """Where public rows were joined to private ones by LEFT JOIN: the columns that are NULL in a public row without a
     partner. Such rows are nobody's and are left out; so only what they do not change may be asked."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """What whoever reads the answer should know about conditions: see ``declared_bounds.notes``."""
 
 

@@ -16,6 +16,18 @@ SQL_WORDS = frozenset({
 """Words that are no names unless they stand in quotes."""
 
 
+_OURS = frozenset({"__unit", "__bin", "__cells", "__class", "__n", "__whose"})
+
+
+def is_ours(name: str) -> bool:
+    """Whether a name is one of those that lowered plans give to columns of their own.
+
+    >>> is_ours("__unit"), is_ours("__timestamp")
+    (True, False)
+    """
+    return name.startswith("#") or name.casefold() in _OURS
+
+
 def quoted(name: str) -> str:
     """A name as it is written in SQL.
 

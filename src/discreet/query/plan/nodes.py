@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
@@ -235,6 +236,8 @@ class Outcome:
     regroup: Regrouped | None = None
     question: int = 0
     """Without ``below``, whose released rows: 0 for the question itself, then those ``beside`` it."""
+    asked_at: datetime | None = None
+    """The moment that stands for CURRENT_DATE and the like, if the text names it."""
 
     @property
     def is_nested(self) -> bool:

@@ -11,18 +11,20 @@ with ``nullable=False`` is read as the value between them that is nearest to 0, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from difflib import get_close_matches
 from enum import Enum
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 from discreet.errors import BadParameter
 from discreet.exact import Number as ExactNumber
 from discreet.exact import integer, number
 from discreet.query.plan.evaluate import is_plain_text, text_to_moment
+from discreet.query.plan.key_sets import Hierarchy, KeySet, key_set
+from discreet.query.plan.names import is_ours
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 from discreet.shown import brief
 
@@ -135,14 +137,28 @@ def _last(day: date) -> datetime:
     return day if isinstance(day, datetime) else datetime.combine(day, time.max)
 
 
-def keys(values: Iterable[Value], *, nullable: bool = True) -> Declared:
+@overload
+def keys(values: Iterable[Value], columns: None = None, *, nullable: bool = True) -> Declared: ...
+
+
+@overload
+def keys(values: Any, columns: Sequence[str], *, nullable: bool = True) -> KeySet: ...
+
+
+def keys(values: Any, columns: Sequence[str] | None = None, *, nullable: bool = True) -> Declared | KeySet:
     """A column with a public list of keys: each of them is answered, also when nobody has it.
 
-    Put None into the list if rows without a key shall be a group of their own.
+    Put None into the list if rows without a key shall be a group of their own. With ``columns`` it is a set of tuples
+    that exist, for ``dp.table(..., key_sets=[...])``: from a list of tuples, a frame, or a public table of rows. Such
+    sets can be combined: ``a | b``, ``a & b``, ``a - b``, ``a.join(b)``.
 
     >>> keys(["North", "South"]).keys
     ('North', 'South')
+    >>> keys([("North", "Ward 1"), ("South", "Ward 1")], ["clinic", "ward"]).columns
+    ('clinic', 'ward')
     """
+    if columns is not None:
+        return key_set(values, columns)
     if isinstance(values, str | bytes):
         raise BadParameter("keys", values, 'must be a list of keys, such as ["North", "South"]')
     listed = tuple(_key(value) for value in values)
@@ -222,6 +238,8 @@ class Table:
     columns: Mapping[str, Declared] = field(default_factory=dict)
     caps: Caps = field(default_factory=Caps)
     public: bool = False
+    key_sets: tuple[KeySet, ...] = ()
+    """Which combinations of keys exist."""
 
 
 def table(
@@ -233,6 +251,7 @@ def table(
     max_groups: int | None = None,
     max_rows_per_group: int | None = None,
     public: bool = False,
+    key_sets: Iterable[KeySet] = (),
 ) -> Table:
     """A table for a session: a file, folder or glob of Parquet or CSV, an Arrow table, a DataFrame, a database table.
 
@@ -243,13 +262,17 @@ def table(
     ``max_rows="auto"``, each query chooses its own contribution bound, for a part of its own cost.
     ``unit=dp.each_row`` says that each row is a person of its own, who is in no other row and no other table.
     ``public=True`` is for tables that hold nothing private: they need no unit.
+    ``key_sets`` say which combinations of keys exist (``dp.keys`` of tuples, ``dp.hierarchy``): groups by such columns
+    are those alone, and rows of any other combination are in no group and in no total of such groups.
     """
+    combinations = _key_sets(key_sets, public)
+    columns = _with_keys_of(combinations, _declared(columns))
     if public:
         if unit is not None:
             raise BadParameter("unit", unit, "must be left out for a public table")
         if (max_rows, max_groups, max_rows_per_group) != (None, None, None):
             raise BadParameter("max_rows", max_rows, "must be left out for a public table: nobody is protected in it")
-        return Table(source=source, unit=None, columns=_declared(columns), public=True)
+        return Table(source=source, unit=None, columns=columns, public=True)
     if unit is None:
         raise BadParameter(
             "unit",
@@ -260,7 +283,7 @@ def table(
     if unit == EACH_ROW:
         if max_rows not in (None, 1) or (max_groups, max_rows_per_group) != (None, None):
             raise BadParameter("max_rows", max_rows, "must be 1, or left out: each person has one row here")
-        return Table(source=source, unit=EACH_ROW, columns=_declared(columns), caps=Caps(max_rows=1))
+        return Table(source=source, unit=EACH_ROW, columns=columns, caps=Caps(max_rows=1), key_sets=combinations)
     column, through = _unit(unit)
     if max_rows == AUTO and (max_groups, max_rows_per_group) != (None, None):
         raise BadParameter("max_groups", max_groups, 'must be left out with max_rows="auto": it is chosen too')
@@ -273,7 +296,7 @@ def table(
         max_rows_per_group=None if max_rows_per_group is None else read_cap(max_rows_per_group, "max_rows_per_group"),
         auto=auto,
     )
-    return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=caps)
+    return Table(source=source, unit=column, through=through, columns=columns, caps=caps, key_sets=combinations)
 
 
 def read_cap(value: object, name: str) -> int:
@@ -296,6 +319,40 @@ def _unit(unit: str) -> tuple[str, tuple[str, str] | None]:
     if not (column and name and dot and other):
         raise BadParameter("unit", unit, 'must be a column, or a foreign key such as "order_id -> orders.id"')
     return column, (name, other)
+
+
+def _key_sets(given: Iterable[KeySet], public: bool) -> tuple[KeySet, ...]:
+    """Sets of tuples, checked; each column is a level of at most one hierarchy."""
+    if isinstance(given, KeySet):
+        given = (given,)
+    found = tuple(given)
+    for one in found:
+        if not isinstance(one, KeySet):
+            raise BadParameter("key_sets", one, "must be made by dp.hierarchy, or by dp.keys with columns")
+    if found and public:
+        raise BadParameter("key_sets", "declared", "must be left out for a public table: its rows say what exists")
+    levels = [(name, one) for one in found if isinstance(one, Hierarchy) for name in one.levels]
+    for name, one in levels:
+        if sum(name == other for other, _ in levels) > 1:
+            raise BadParameter("key_sets", name, f"must be a level of one hierarchy; {one.name} is not the only one")
+    return found
+
+
+def _with_keys_of(key_sets: tuple[KeySet, ...], columns: dict[str, Declared]) -> dict[str, Declared]:
+    """The columns with the keys that their tuples have; refuses other keys that were declared."""
+    found = dict(columns)
+    for one in key_sets:
+        for place, name in enumerate(one.columns):
+            listed = tuple(dict.fromkeys(row[place] for row in one.rows))
+            known = found.get(name, Declared())
+            if known.keys is None and known != Declared(nullable=known.nullable):
+                raise BadParameter(
+                    f"columns[{name!r}]", "declared otherwise", "must be left out: a key set lists its keys"
+                )
+            if known.keys is not None and set(known.keys) != set(listed):
+                raise BadParameter("key_sets", name, "must have the same keys everywhere: intersect the sets first")
+            found[name] = replace(known, keys=listed if known.keys is None else known.keys)
+    return found
 
 
 def _declared(columns: Mapping[str, Declared] | None) -> dict[str, Declared]:
@@ -343,8 +400,10 @@ class Schema:
 
 def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     """The schema of a table from its declaration and the stored types of its columns; refuses what does not agree."""
+    upper = {level for one in given.key_sets if isinstance(one, Hierarchy) for level in one.levels[:-1]}
     for column in given.columns:
-        _known(name, column, stored)
+        if column in stored or column not in upper:  # the upper levels follow from the finest one
+            _known(name, column, stored)
     if given.unit == EACH_ROW and EACH_ROW in stored:
         raise BadParameter("unit", EACH_ROW, "must not be a column: rename it, or name the column of the unit")
     if given.unit is not None and given.unit != EACH_ROW:
@@ -352,17 +411,15 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
         if stored[given.unit].kind not in UNIT_KINDS:
             it_is = f"it is {stored[given.unit].kind.value}"
             raise BadParameter("unit", given.unit, f"must be a column of whole numbers or text; {it_is}")
-        if given.through is None and _ours(given.unit):
-            raise BadParameter(
-                "unit", given.unit, "must not begin with __ or #, as our own names do: rename the column"
-            )
+        if given.through is None and is_ours(given.unit):
+            raise BadParameter("unit", given.unit, "must be none of our own names, such as __unit: rename the column")
         if given.unit in given.columns and given.columns[given.unit] != Declared():
             raise BadParameter(f"columns[{given.unit!r}]", "declared", "must be left out: it is the unit")
     stored = {column: _as_declared(how, given.columns.get(column, Declared())) for column, how in stored.items()}
     fields = {
         column: _field(name, column, how, given.columns.get(column, Declared()))
         for column, how in _as_read(given.unit, stored).items()
-        if how.kind is not StoredKind.OTHER and not _ours(column)
+        if how.kind is not StoredKind.OTHER and not is_ours(column)
     }
     return Schema(table=given, stored=dict(stored), fields=fields)
 
@@ -419,11 +476,6 @@ def unusable(column: str, schemas: Mapping[str, Schema]) -> str | None:
                     "store it as numbers, text, booleans, dates or timestamps in microseconds"
                 )
     return None
-
-
-def _ours(name: str) -> bool:
-    """Whether a name is one of those that we give ourselves."""
-    return name.startswith(("__", "#"))
 
 
 def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:

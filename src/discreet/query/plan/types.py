@@ -40,6 +40,11 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Duration(Number):
+    """A number of seconds that is how long something lasts: it is read, compared and summed, and nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
 class Real:
     """A float without bounds: it can be compared, tested for NULL, and clamped; nothing else."""
 

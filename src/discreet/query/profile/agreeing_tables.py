@@ -20,6 +20,7 @@ from math import prod
 
 import numpy as np
 
+from discreet.messages import message
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.estimate.estimators import Estimates, Fitted, Floats, Plain, Recipe
 from discreet.query.estimate.noise_plan import Noised
@@ -29,9 +30,7 @@ from discreet.query.estimate.two_sided_sums import Count
 from discreet.query.lower.bounding import each_counts_once
 from discreet.query.run import Released
 
-AGREED = (
-    "counts are made to agree with the other tables of the plan, by least squares; free, and no interval is shorter"
-)
+AGREED = message("tables_agree")
 TOO_FAR = 6.0
 """Deviations by which tables may differ from what noise explains."""
 _COUNTS = (Rows(ONE, 1, Fraction(1), one_sign=True), Units())
@@ -146,7 +145,7 @@ def made_to_agree(answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
         for i, one in zip(places, _agreeing([answers[i].released[0] for i in places]), strict=True):
             if one is not None:
                 answer = answers[i]
-                found[i] = replace(answer, released=(one,), notes=(*answer.notes, AGREED))
+                found[i] = replace(answer, released=(one,), own_notes=(*answer.own_notes, AGREED))
     return tuple(found)
 
 

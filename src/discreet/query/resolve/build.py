@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from discreet.errors import BadQuestion
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
-from discreet.query.plan.names import quoted
+from discreet.query.plan.names import is_ours, quoted
 from discreet.query.plan.nodes import (
     Aggregate,
     Filter,
@@ -185,11 +185,11 @@ def fresh(name: str, taken: Iterable[str]) -> str:
 
 
 def unique(names: Sequence[str]) -> None:
-    """Refuses a name that is given twice, or that is ours: what lowered plans add to a relation begins with __."""
+    """Refuses a name that is given twice, or that is ours."""
     seen: set[str] = set()
     for name in names:
-        if not name or len(name) > LONGEST_NAME or name.startswith(("__", "#")):
-            raise BadQuestion(f"a name has 1 to {LONGEST_NAME} characters and does not begin with __ or #")
+        if not name or len(name) > LONGEST_NAME or is_ours(name):
+            raise BadQuestion(f"a name has 1 to {LONGEST_NAME} characters; those like __unit or #1 are ours")
         if name in seen:
             raise BadQuestion(f"two columns are named {show(name)}; name one of them differently with AS")
         seen.add(name)
@@ -217,6 +217,7 @@ def unknown(what: str, name: str, among: Iterable[str]) -> BadQuestion:
         hint = f"did you mean {show(close[0])}?"
     elif public:
         hint = f"there are {', '.join(show(p) for p in public[:8])}{', ...' if len(public) > 8 else ''}"
+        hint += "; text stands in single quotes" if what == "column" else ""
     else:
         hint = "there is none here"
     error = BadQuestion(f"there is no {what} {show(name)}; {hint}")

@@ -147,6 +147,19 @@ def has_total(said: Said) -> bool:
             return False
 
 
+MOST_PARTS = 50_000
+
+
+def limited(said: Said) -> Said:
+    """The expression, unless it is too large; one that stands in several places of another counts there each time.
+
+    Whatever repeats an argument asks this: nested, it would grow exponentially.
+    """
+    if any(i >= MOST_PARTS for i, _ in enumerate(parts_of(said))):
+        raise BadQuestion("this question is too large; ask for less at once")
+    return said
+
+
 def parts_of(said: Said) -> Iterator[Said]:
     """The expression and all its parts."""
     yield said

@@ -13,6 +13,7 @@ from datetime import date, datetime, time
 from fractions import Fraction
 
 from discreet.errors import BadQuestion
+from discreet.messages import Message, message
 from discreet.query.functions.arithmetic import call, within
 from discreet.query.functions.catalogue import apply as apply_rule
 from discreet.query.functions.dates import clamped_lowered
@@ -91,16 +92,16 @@ def _roomy(x: Typed) -> Typed:
     if not isinstance(x.declared, Number) or not isinstance(x.kind, Number) or constant(x) is not None:
         return x
     low, high = (max(x.kind.low, min(-ROOM, x.declared.low)), min(x.kind.high, max(ROOM, x.declared.high)))
-    kind = Number(x.kind.step, low, high)
+    kind = replace(x.kind, low=low, high=high)
     return replace(x, kind=kind, lowered=within(x.lowered, x.kind.low, x.kind.high, (low, high)))
 
 
 def _meet(kind: Kind, declared: Kind) -> Kind | None:
     """The declared range as a part of the other; None if they lie on different steps, or have nothing in common."""
     match kind, declared:
-        case Number(step=step, low=low, high=high), Number() if step == declared.step:
+        case Number(low=low, high=high), Number() if kind.step == declared.step:
             a, b = max(low, declared.low), min(high, declared.high)
-            return Number(step, a, b) if a <= b else None
+            return replace(kind, low=a, high=b) if a <= b else None
         case Date(low=low, high=high), Date():
             first, last = max(low, declared.low), min(high, declared.high)
             return Date(first, last) if first <= last else None
@@ -118,22 +119,19 @@ def _meet(kind: Kind, declared: Kind) -> Kind | None:
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "in"})
 
 
-def notes(condition: Expression, fields: Mapping[str, TypedColumn], found: Typed | None = None) -> list[str]:
+def notes(condition: Expression, fields: Mapping[str, TypedColumn], found: Typed | None = None) -> list[Message]:
     """What whoever reads the answer should know of a condition: public words, whatever the data."""
-    said = []
+    outside = list[Message]()
     for part in walk(condition):
         if not isinstance(part, Call) or part.function not in _COMPARISONS:
             continue
         names = [a.name for a in part.arguments if isinstance(a, Column)]
         constants = [a.value for a in part.arguments if isinstance(a, Literal)]
         if len(names) == 1 and names[0] in fields and any(_is_outside(fields[names[0]].declared, c) for c in constants):
-            said.append(
-                f"{names[0]} is compared with a constant beyond its declared bounds: conditions see stored values, "
-                "aggregates see them moved into the bounds"
-            )
+            outside.append(message("compared_outside", column=names[0]))
     if found is not None and found.clamped:
-        said.append("a condition here is computed from values moved into their declared bounds: 64 bits hold no more")
-    return list(dict.fromkeys(said))
+        outside.append(message("clamped_condition"))
+    return list(dict.fromkeys(outside))
 
 
 def _is_outside(declared: Kind | None, value: Value) -> bool:

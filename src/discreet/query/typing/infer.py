@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from discreet.errors import BadQuestion
-from discreet.query.functions.comparison import literal_date, literal_time
+from discreet.query.functions.comparison import literal_date, literal_time, truth_of
 from discreet.query.functions.typed_values import Typed, TypedColumn, at, plain, refuse
 from discreet.query.plan.evaluate import evaluate, is_plain_text
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
@@ -61,7 +61,7 @@ def typed(expression: Expression, fields: Mapping[str, TypedColumn], *, keyed: b
 
 def predicate(expression: Expression, fields: Mapping[str, TypedColumn], what: str) -> Typed:
     """A condition: an expression that must be true or false."""
-    found = as_kind(typed(expression, fields, keyed=False), Boolean())
+    found = truth_of(as_kind(typed(expression, fields, keyed=False), Boolean()))
     if not isinstance(found.kind, Boolean) or found.lowered == Literal(None):
         refuse(f"{what} needs a condition that is true or false")
     return found
@@ -133,7 +133,7 @@ def _folded(x: Typed) -> Typed:
     value = evaluate(x.lowered, {})
     if value is None:
         return x
-    kind = Number(x.kind.step, value, value) if isinstance(x.kind, Number) else x.kind
+    kind = replace(x.kind, low=value, high=value) if isinstance(x.kind, Number) else x.kind
     return replace(x, kind=kind, declared=None, nullable=False, keys=(value,), lowered=Literal(value))
 
 

@@ -144,7 +144,7 @@ def _within(kind: Kind, low: Value, high: Value) -> Kind:
         case Number():
             a = max(kind.low, low) if isinstance(low, int) else kind.low
             b = min(kind.high, high) if isinstance(high, int) else kind.high
-            return kind if a > b else Number(kind.step, a, b)
+            return kind if a > b else replace(kind, low=a, high=b)
         case Timestamp():
             first = max(kind.low, low) if isinstance(low, datetime) else kind.low
             last = min(kind.high, high) if isinstance(high, datetime) else kind.high

@@ -216,7 +216,9 @@ def _unified(what: str, parts: Sequence[_Part]) -> Sort:
     for part in known:
         midnight = found is Sort.TIME and part.sort is Sort.DATE
         if part.sort is not found and not part.reads_as(found) and not midnight:
-            refuse(f"{what} cannot mix {found.value} and {part.sort.value}")
+            of_time = Sort.TEXT in (found, part.sort) and {found, part.sort} & {*_MOMENTS}
+            hint = "; a date is written as '2025-01-31'" if of_time else ""
+            refuse(f"{what} cannot mix {found.value} and {part.sort.value}{hint}")
     return found
 
 
@@ -251,9 +253,9 @@ def _without_other(what: str, parts: Sequence[_Part]) -> Sort:
 
 def _sum(what: str, parts: Sequence[_Part]) -> Sort:
     sorts = tuple(p.sort for p in parts)
-    if Sort.DATE not in sorts:
+    if not {*_MOMENTS} & {*sorts}:
         return _of(Sort.NUMBER, Sort.NUMBER)(what, parts)
-    if sorts == (Sort.DATE, Sort.DATE) and what == "-":
+    if what == "-" and len(sorts) == 2 and set(sorts) <= {*_MOMENTS}:
         return Sort.NUMBER
     if sorts == (Sort.DATE, Sort.NUMBER) or (what == "+" and sorts == (Sort.NUMBER, Sort.DATE)):
         return Sort.DATE
@@ -319,8 +321,9 @@ _RULES: dict[str, _Rule] = {
     "length": _of(_N, _T), "substring": _of(_T, _T, _N), "left": _of(_T, _T, _N), "right": _of(_T, _T, _N),
     "replace": _of(_T, _T), **dict.fromkeys(("lpad", "rpad"), _of(_T, _T, _N, _T)),
     "split_part": _of(_T, _T, _T, _N), "concat": _of(_T, _ANY),
-    **dict.fromkeys(("year", "quarter", "month", "week", "day", "day_of_week", "day_of_year", "epoch"),
+    **dict.fromkeys(("year", "quarter", "month", "week", "day", "day_of_week", "day_of_year"),
                     _of(_N, _MOMENTS)),
+    "epoch": _of(_N, (_N, *_MOMENTS)), "interval": _of(_N, _T, _N),
     **dict.fromkeys(("hour", "minute", "second"), _of(_N, Sort.TIME)),
     "date_trunc": _same, "date_diff": _distance, "strftime": _formatted,
     **dict.fromkeys(("add_days", "add_months", "add_seconds"), _same_moment),

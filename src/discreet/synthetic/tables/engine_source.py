@@ -126,20 +126,26 @@ class EngineSource:
             self._remember(found)
         return [self._part(clique, found) for clique in cliques]
 
+    def cells(self, clique: Clique) -> Cells:
+        """The cells of one marginal that are not 0, for marginals that are mostly empty."""
+        (found,) = self._read([clique])
+        return found
+
     def _counted(self, sets: Sequence[Clique]) -> Iterator[Counts]:
-        work = replace(self._work, sets=tuple(sets))
-        if isinstance(self._engine, CountsSets):
-            cells = self._engine.grouping_sets(work, self._schemas)
-        else:
-            todo = works(work)
-            answered = self._engine.run(todo, self._schemas)
-            if len(answered) != len(todo):
-                raise EngineFailed
-            cells = tuple(cells_of(one, exact) for one, exact in zip(todo, answered, strict=True))
-        for clique, one in zip(sets, cells, strict=True):
+        for clique, one in zip(sets, self._read(sets), strict=True):
             table = np.zeros(self._domain.size(clique), dtype=np.int64)
             table[one.places] = one.counts
             yield table.reshape(self._domain.shape(clique))
+
+    def _read(self, sets: Sequence[Clique]) -> tuple[Cells, ...]:
+        work = replace(self._work, sets=tuple(sets))
+        if isinstance(self._engine, CountsSets):
+            return self._engine.grouping_sets(work, self._schemas)
+        todo = works(work)
+        answered = self._engine.run(todo, self._schemas)
+        if len(answered) != len(todo):
+            raise EngineFailed
+        return tuple(cells_of(one, exact) for one, exact in zip(todo, answered, strict=True))
 
     def _part(self, clique: Clique, found: Mapping[Clique, Counts]) -> Counts:
         """A marginal as the sum of the smallest table that has its columns."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import BadParameter
+from discreet.messages import message
 from discreet.query.plan.schema import Declared, Field, Schema
 from discreet.query.plan.types import Boolean, Date, Number, Timestamp
 from discreet.synthetic.binning.open_bins import equal_bins
@@ -38,7 +39,7 @@ def domain_of(
         if made is not None:
             found[name] = made
         elif columns is not None:
-            raise BadParameter("column", name, _hint(table, name, schema.fields[name]))
+            raise _not_public(table, name, schema.fields[name])
     if not found:
         raise BadParameter("columns", table, "must have a column with public values: declare dp.keys or dp.bounds")
     return Domain(found)
@@ -84,10 +85,9 @@ def _day(at: date) -> date:
     return at.date() if isinstance(at, datetime) else at
 
 
-def _hint(table: str, name: str, field: Field) -> str:
+def _not_public(table: str, name: str, field: Field) -> BadParameter:
     if field.unknown:
-        return (
-            f'must have listed values: release them first, which is paid for: session.suggest_keys("{table}.{name}", '
-            "epsilon=...), then session.with_columns"
+        return BadParameter(
+            "column", name, "must have listed values", message("release_keys", column=f"{table}.{name}")
         )
-    return "must have public values: declare dp.keys or dp.bounds for it in dp.table, or give them in domain={...}"
+    return BadParameter("column", name, "must have public values", message("declare_values", column=name))

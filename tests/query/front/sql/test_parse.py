@@ -140,10 +140,10 @@ WRONG: list[tuple[str, str]] = [
     ("SELECT COUNT(*) FROM visits HAVING clinic = 'x'", "clinic must be in GROUP BY"),
     ("SELECT clinic AS a, year AS a FROM visits GROUP BY 1, 2", "two columns are named a"),
     ("SELECT COUNT(*) FROM (SELECT cost AS a, year AS a FROM visits) t", "two columns are named a"),
-    ("SELECT COUNT(*) AS __unit FROM visits", "does not begin with __"),
-    ("SELECT COUNT(*) FROM (SELECT cost AS __unit FROM visits) t", "does not begin with __"),
-    ("WITH t(__unit) AS (SELECT cost FROM visits) SELECT COUNT(*) FROM t", "does not begin with __"),
-    ('SELECT COUNT(*) AS "#" FROM visits', "does not begin with __ or #"),
+    ("SELECT COUNT(*) AS __unit FROM visits", "are ours"),
+    ("SELECT COUNT(*) FROM (SELECT cost AS __unit FROM visits) t", "are ours"),
+    ("WITH t(__unit) AS (SELECT cost FROM visits) SELECT COUNT(*) FROM t", "are ours"),
+    ('SELECT COUNT(*) AS "#" FROM visits', "are ours"),
     (f"SELECT COUNT(*) AS {'n' * 201} FROM visits", "1 to 200 characters"),
     ("SELECT COUNT(*) FROM visits v JOIN patients v ON patient_id = id", "two tables are called v"),
     ("SELECT COUNT(*) FROM visits t(a, b)", "2 names are given for 9 columns"),
@@ -175,7 +175,7 @@ def test_messages_do_not_repeat_constants() -> None:
     canary = "canary7421"
     for text in (
         f"{V} WHERE note = '{canary}' AND",
-        f"{V} WHERE note ~ '{canary}'",
+        f"{V} WHERE note SIMILAR TO '{canary}'",
         f"{V} WHERE foo('{canary}')",
         f"{V} WHERE day > DATE '{canary}'",
         f"{V} WHERE note = '{canary}",

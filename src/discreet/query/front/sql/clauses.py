@@ -30,7 +30,7 @@ _CLAUSES: dict[str, tuple[str, str]] = {
     "laterals": ("LATERAL", "join plain tables and subqueries"),
     "into": ("SELECT INTO", "an answer is returned, not stored"),
     "locks": ("FOR UPDATE", "leave it out"),
-    "pivots": ("PIVOT", "group by the column instead"),
+    "pivots": ("PIVOT", "write SUM(x) FILTER (WHERE k = 'a') AS a for each value of k"),
     "kind": ("SELECT AS STRUCT", "select plain columns"),
     "hint": ("a hint to the optimizer", "leave it out"),
     "match": ("MATCH_RECOGNIZE", "aggregate with GROUP BY instead"),

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from discreet.answer import GivenValue
 from discreet.errors import BadQuestion, Unsupported
-from discreet.exact import significant
+from discreet.messages import Message, message
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.parse import public_relation, question_of, select_of
 from discreet.query.front.sql.syntax_tree import chain, read_expression
@@ -85,9 +85,9 @@ class Staged:
         return question_of(tree, self.schemas)
 
 
-def staged_question(text: str, schemas: Mapping[str, Schema]) -> Staged | Question:
+def staged_question(text: str, schemas: Mapping[str, Schema], dialect: str | None = None) -> Staged | Question:
     """The plan of a question in SQL; with subqueries that are one value, what must be known first."""
-    node = _with_lists(select_of(text, schemas))
+    node = _with_lists(select_of(text, schemas, dialect))
     lists = _lists(node)
     if not lists and not _scalars(node):
         try:
@@ -445,21 +445,23 @@ def value_of(answer: Any, like: Any) -> Known:
     return Missing(like) if found is None else found
 
 
-def in_words(answer: Any, value: Known) -> GivenValue:
-    """What was released, for a note beside the answer: with its own error bar, which the answer's do not hold."""
+def given_note(answer: Any, value: Known) -> Message:
+    """What was released, for a note beside the answer: with its own interval, which the answer's leave out."""
     name = next(iter(answer.columns))
     if isinstance(value, Listed):
         groups = "; ".join(", ".join(map(str, row)) for row in value.rows)
-        return GivenValue(", ".join(answer.columns), groups, None, answer.cost)
+        return GivenValue(", ".join(answer.columns), groups, None, answer.cost).note
     shown = None if isinstance(value, Missing) else float(value) if isinstance(value, Fraction) else value
     bars = answer.errors().get(name) or [None]
-    return GivenValue(name, shown, bars[0], answer.cost)
+    return GivenValue(name, shown, bars[0], answer.cost).note
 
 
 def together(main: Any, whole: Any, first: Sequence[Any]) -> Any:
     """The preview of an answer, with what the values that are released first cost and how far off they are."""
-    words = tuple(f"released first, for {one.cost}: {column.name} ± {significant(column.error, 4)}; error bars of the "
-                  "answer are about the query with the released value, and do not hold this one"
-                  for one in first for column in one.columns)  # fmt: skip
+    values = tuple(
+        message("first_value", name=column.name, cost=str(one.cost), error=column.error)
+        for one in first
+        for column in one.columns
+    )
     return replace(main, cost=whole.cost, remaining=whole.remaining, affordable=whole.affordable,
-                   notes=(*words, f"the answer itself costs {main.cost}", *main.notes))  # fmt: skip
+                   notes=(*values, message("main_cost", cost=str(main.cost)), *main.notes))  # fmt: skip

@@ -159,12 +159,19 @@ def _kept(found: _Found, *, negated: bool) -> Item:
     """The rows outside that have a partner, or none; each once."""
     if not found.on:
         raise Unsupported(*_FORM)
-    once = per_unit(found.rows, [(key, Column(key)) for key in found.keys], [])
-    rows = joined(found.outer.rows, once, list(found.on), How.LEFT if negated else How.INNER)
-    if negated:
-        names = joined_names(found.outer.rows.columns, once.columns)
-        rows = filtered(rows, Call("is_null", (Column(names[0]),)))
-    return Item(rows, found.outer.scope)
+    return Item(kept_rows(found.outer.rows, found.rows, found.on, negated=negated), found.outer.scope)
+
+
+def kept_rows(rows: Rows, other: Rows, pairs: Sequence[tuple[str, str]], *, negated: bool) -> Rows:
+    """Joined with one row for each unit and key; the names stay those that were there."""
+    keys = list(dict.fromkeys(b for _, b in pairs))
+    if not keys:
+        raise BadQuestion("a subquery in a condition needs a column that is equal to one outside")
+    once = per_unit(other, [(key, Column(key)) for key in keys], [])
+    found = joined(rows, once, list(pairs), How.LEFT if negated else How.INNER)
+    if not negated:
+        return found
+    return filtered(found, Call("is_null", (Column(joined_names(rows.columns, once.columns)[0]),)))
 
 
 def _in(item: Item, node: exp.Expr, lookup: Lookup, *, negated: bool) -> Item:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.front.sql.syntax_tree import spelled
+from discreet.query.front.sql.opaque_names import spelled
 from discreet.query.functions.aggregates import NAMES
 
 _SAME = frozenset({"min", "max"})

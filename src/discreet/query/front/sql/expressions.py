@@ -14,14 +14,24 @@ from functools import partial
 from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.front.sql.functions import REFUSED, aggregate, function, part, quantile, unknown
+from discreet.query.front.sql.functions import (
+    REFUSED,
+    aggregate,
+    filtered,
+    function,
+    part,
+    quantile,
+    rows_counted,
+    unknown,
+)
+from discreet.query.front.sql.opaque_names import spelled
 from discreet.query.front.sql.refusals import only, refusal
-from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression, spelled
+from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression
 from discreet.query.functions.aggregates import NAMES
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.functions.date_functions import INTERVALS
 from discreet.query.plan.expressions import Literal
-from discreet.query.resolve.unresolved import Name, Output, Said, Total, Windowed, apply, checked_number
+from discreet.query.resolve.unresolved import Name, Output, Said, Windowed, apply, checked_number, limited
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
 _LONGEST_NUMBER = 60
@@ -153,23 +163,50 @@ def _together(name: str, node: exp.Expr) -> Said:
 def _sum(name: str, node: exp.Expr) -> Said:
     """+ and -, also of a date and an interval."""
     only(node, "this", "expression")
-    if type(node.expression) is exp.Interval:
+    if type(node.expression) is exp.Interval and type(node.this) is not exp.Interval:
         return _later(said(node.this), node.expression, 1 if name == "add" else -1)
     return _binary(name, node)
 
 
-def _later(x: Said, node: exp.Expr, sign: int) -> Said:
+def _amounts(node: exp.Expr) -> list[tuple[str, Fraction]]:
+    """The units of INTERVAL '1 day 2 hours' or INTERVAL 3 MONTH, and how many of each; whole ones."""
     only(node, "this", "unit")
     amount, unit = node.this, node.args.get("unit")
-    word = unit.name.lower().removesuffix("s") if isinstance(unit, exp.Expr) else ""
-    if word not in INTERVALS or type(amount) is not exp.Literal:
+    sign = -1 if type(amount) is exp.Neg else 1
+    amount = amount.this if type(amount) is exp.Neg else amount
+    if type(amount) is not exp.Literal:
         raise refusal(node)
-    many = number(amount.this)
-    if many.denominator != 1:
+    text = amount.this if unit is None else f"{amount.this} {unit.name}"
+    found = [(word.lower(), sign * number(digits) * (-1 if minus else 1))
+             for minus, digits, word in _PART.findall(text)]  # fmt: skip
+    clock = _CLOCK.fullmatch(text) if not found else None
+    if clock is not None:
+        found = [
+            (word, Fraction(part)) for word, part in zip(("hour", "minute", "second"), clock.groups(), strict=True)
+        ]
+    elif not found or _PART.sub("", text).strip() or any(many.denominator != 1 for _, many in found):
         raise refusal(node)
+    return found
+
+
+_PART = re.compile(rf"(-?)\s*(\d{{1,9}})\s*({'|'.join(INTERVALS)})s?\b", re.IGNORECASE | re.ASCII)
+_CLOCK = re.compile(r"(\d{1,4}):(\d\d):(\d\d)", re.ASCII)
+
+
+def _interval(node: exp.Expr) -> Said:
+    """A duration."""
+    first, *others = [apply("interval", Literal(word), Literal(many)) for word, many in _amounts(node)]
+    for one in others:
+        first = apply("add", first, one)
+    return first
+
+
+def _later(x: Said, node: exp.Expr, sign: int) -> Said:
     if isinstance(x, Literal) and isinstance(x.value, str):  # a text beside an interval is a day or a time
         x = _constant_date(x.value) if _DAY.fullmatch(x.value) else _constant_moment(x.value)
-    return function("dateadd", (Literal(word), Literal(many * sign), x))
+    for word, many in _amounts(node):
+        x = function("dateadd", (Literal(word), Literal(many * sign), x))
+    return x
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -184,6 +221,15 @@ def _like(name: str, node: exp.Expr) -> Said:
     return _unless_negated(node, apply(name, said(node.this), said(node.expression)))
 
 
+def _regex(small: bool, node: exp.Expr) -> Said:
+    """x ~ pattern, and ~* of small and capital letters."""
+    only(node, "this", "expression", "flag", "full_match")
+    x, given = said(node.this), said(node.expression)
+    if small and isinstance(given, Literal) and isinstance(given.value, str):
+        given = Literal(f"(?i){given.value.removeprefix('(?i)')}")
+    return apply("regexp_matches", x, given)
+
+
 def _null_safe(same: bool, node: exp.Expr) -> Said:
     """IS NOT DISTINCT FROM: equal, or both NULL; never NULL itself."""
     only(node, "this", "expression")
@@ -193,7 +239,7 @@ def _null_safe(same: bool, node: exp.Expr) -> Said:
         found = apply("is_null", y if x == null else x)
     else:
         found = apply("coalesce", apply("eq", x, y), apply("and", apply("is_null", x), apply("is_null", y)))
-    return found if same else apply("not", found)
+    return limited(found if same else apply("not", found))
 
 
 def _rows_in(node: exp.Expr) -> Said:
@@ -227,7 +273,7 @@ def _between(node: exp.Expr) -> Said:
         raise Unsupported("BETWEEN SYMMETRIC", "write BETWEEN with the smaller value first")
     only(node, "this", "low", "high", "negate", "symmetric")
     x = said(node.this)
-    both = apply("and", apply("ge", x, said(node.args["low"])), apply("le", x, said(node.args["high"])))
+    both = limited(apply("and", apply("ge", x, said(node.args["low"])), apply("le", x, said(node.args["high"]))))
     return _unless_negated(node, both)
 
 
@@ -251,7 +297,7 @@ def _case(node: exp.Expr) -> Said:
         when = said(branch.this)
         parts += [when if subject is None else apply("eq", subject, when), said(branch.args["true"])]
     default = node.args.get("default")
-    return apply("case", *parts, Literal(None) if default is None else said(default))
+    return limited(apply("case", *parts, Literal(None) if default is None else said(default)))
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
@@ -350,6 +396,8 @@ def _function(node: exp.Expr) -> Said:
     if len(given) == 1 and type(given[0]) is exp.Distinct:
         only(given[0], "expressions")
         inside = given[0].expressions
+        if len(inside) == 1 and type(inside[0]) is exp.Tuple and name.lower() in ("count", "count_big"):
+            return rows_counted(_plain(inside[0].expressions))
         star = len(inside) == 1 and type(inside[0]) is exp.Star
         return aggregate(name, () if star else _plain(inside), distinct=True, star=star)
     return aggregate(name, _plain(given))
@@ -361,11 +409,12 @@ def _plain(nodes: Iterable[exp.Expr]) -> tuple[Said, ...]:
 
 def _filter(node: exp.Expr) -> Said:
     only(node, "this", "expression")
-    total, where = said(node.this), node.expression
-    if not isinstance(total, Total) or total.where is not None or type(where) is not exp.Where:
-        raise BadQuestion("FILTER (WHERE ...) must follow an aggregate")
+    where = node.expression
     only(where, "this")
-    return Total(total.aggregate, total.arguments, said(where.this), total.level)
+    found = filtered(said(node.this), said(where.this)) if type(where) is exp.Where else None
+    if found is None:
+        raise BadQuestion("FILTER (WHERE ...) must follow an aggregate")
+    return found
 
 
 def _within_group(node: exp.Expr) -> Said:
@@ -469,6 +518,7 @@ _READERS: dict[type[exp.Expr], Callable[[exp.Expr], Said]] = {
     exp.Filter: _filter,
     exp.ILike: partial(_like, "ilike"),
     exp.In: _in,
+    exp.Interval: _interval,
     exp.Is: _is,
     exp.Like: partial(_like, "like"),
     exp.Literal: _literal,
@@ -476,6 +526,8 @@ _READERS: dict[type[exp.Expr], Callable[[exp.Expr], Said]] = {
     exp.Not: partial(_unary, "not"),
     exp.Null: _null,
     exp.Or: partial(_together, "or"),
+    exp.RegexpILike: partial(_regex, True),
+    exp.RegexpLike: partial(_regex, False),
     exp.Paren: _inside,
     exp.Sub: partial(_sum, "sub"),
     exp.Substring: _substring,

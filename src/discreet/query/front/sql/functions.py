@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.functions.aggregates import NAMES, PLAIN, POPULATION
+from discreet.query.functions.aggregates import DERIVED, NAMES, PLAIN, POPULATION
 from discreet.query.functions.catalogue import BY_SQL_NAME, PARTS, READINGS
 from discreet.query.functions.record import check_count
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.resolve.build import show
-from discreet.query.resolve.unresolved import Name, Said, Total, apply, count
+from discreet.query.resolve.unresolved import Apply, Name, Said, Total, apply, count, has_total, limited
 
 
 def function(name: str, arguments: tuple[Said, ...]) -> Said:
@@ -30,7 +31,7 @@ def function(name: str, arguments: tuple[Said, ...]) -> Said:
         reading = READINGS[word]
         check_count(name.upper(), len(arguments), reading.arguments)
         made: Said = reading.build(apply, *(_unit_first(name, arguments) if reading.unit_first else arguments))
-        return made
+        return limited(made)
     if word in ("date_part", "datepart"):
         check_count(name.upper(), len(arguments), (2, 2))
         unit, x = _unit_first(name, arguments)
@@ -55,8 +56,6 @@ def part(name: str, x: Said) -> Said:
     word = name.lower()
     if word in ("dow", "dayofweek", "weekday"):
         return function("dayofweek", (x,))
-    if word == "epoch":
-        return function("epoch", (x,))
     if word not in PARTS:
         raise Unsupported(
             f"the part {show(name.upper())} of a date", f"use one of {', '.join(sorted(PARTS))}, dow, epoch"
@@ -84,7 +83,7 @@ def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False,
     Total(aggregate=<Aggregate.QUANTILE: 'quantile'>, arguments=(Name(...),), where=None, level=Fraction(1, 2))
     """
     word = name.lower()
-    if word == "count":
+    if word in ("count", "count_big"):
         return _count(arguments, distinct=distinct, star=star)
     if star:
         raise BadQuestion(f"{name.upper()} needs a column, not *")
@@ -96,21 +95,64 @@ def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False,
     if word in ("count_if", "countif"):
         check_count(name.upper(), len(arguments), (1, 1))
         return count(where=arguments[0])
-    if word == "approx_count_distinct":
+    if word in DERIVED:
+        return limited(_derived(word, arguments))
+    if word in ("approx_count_distinct", "approx_distinct", "hll"):
         return _count(arguments, distinct=True, star=False)
     if word in POPULATION:
         return _of_population(name, arguments)
     if word == "percentile_cont" and len(arguments) != 2:
         raise BadQuestion("write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), or QUANTILE(x, 0.9)")
-    if word in ("quantile", "quantile_cont", "approx_quantile", "percentile_cont"):
+    if word in ("quantile", "quantile_cont", "approx_quantile", "approx_percentile", "percentile_approx", "percentile",
+                "percentile_cont"):  # fmt: skip
         check_count(name.upper(), len(arguments), (2, 2))
         return quantile(arguments[0], arguments[1])
-    if word == "median":
+    if word in ("median", "approx_median"):
         check_count(name.upper(), len(arguments), (1, 1))
         return Total(Aggregate.QUANTILE, arguments, level=MEDIAN)
     found = PLAIN[word]
     check_count(name.upper(), len(arguments), (found.many, found.many))
+    if word == "sum" and isinstance(arguments[0], Literal) and isinstance(arguments[0].value, Fraction):
+        return count() if arguments[0].value == 1 else apply("mul", count(), arguments[0])
     return Total(found.aggregate, arguments)
+
+
+def _derived(word: str, arguments: tuple[Said, ...]) -> Said:
+    """Computed from other aggregates once they are released, so that the rest costs nothing."""
+    regression = word.startswith("regr_")
+    check_count(word.upper(), len(arguments), (2, 2) if regression else (1, 1))
+    if not regression:
+        x, one, zero = arguments[0], Literal(Fraction(1)), Literal(Fraction(0))
+        kind = Aggregate.MAX if "or" in word else Aggregate.MIN
+        return apply("eq", Total(kind, (apply("case", x, one, apply("not", x), zero, Literal(None)),)), one)
+    y, x = arguments
+    both = apply("and", *(apply("not", apply("is_null", one)) for one in (x, y)))
+    slope = apply("div", Total(Aggregate.COVARIANCE, (y, x)), Total(Aggregate.VARIANCE, (x,), both))
+    means = {one: Total(Aggregate.AVG, (one,), both) for one in (x, y)}
+    match word.removeprefix("regr_"):
+        case "slope":
+            return slope
+        case "intercept":
+            return apply("sub", means[y], apply("mul", slope, means[x]))
+        case "r2":
+            return apply("power", Total(Aggregate.CORRELATION, (y, x)), Literal(Fraction(2)))
+        case "count":
+            return count(where=both)
+        case part:
+            return means[x if part == "avgx" else y]
+
+
+def filtered(said: Said, where: Said) -> Said | None:
+    """An aggregate, or what is computed from some, over the rows of FILTER; None if there is none."""
+    match said:
+        case Total(where=None):
+            return replace(said, where=where)
+        case Total():
+            return replace(said, where=apply("and", said.where, where)) if said.where is not None else None
+        case Apply(function=function, arguments=arguments) if has_total(said):
+            parts = [filtered(one, where) if has_total(one) else one for one in arguments]
+            return None if None in parts else Apply(function, tuple(one for one in parts if one is not None))
+    return None
 
 
 def _of_population(name: str, arguments: tuple[Said, ...]) -> Said:
@@ -123,14 +165,27 @@ def _of_population(name: str, arguments: tuple[Said, ...]) -> Said:
     return apply("mul", Total(kind, arguments), share)
 
 
+def _together(parts: tuple[Said, ...]) -> Said:
+    """Several values as one text, which differs where one of them does: each after its length, NULL without one."""
+    texts = [apply("cast_text", one) for one in parts]
+    marked = [apply("concat", apply("cast_text", apply("length", one)), Literal(":"), one) for one in texts]
+    return limited(apply("concat", *(apply("coalesce", one, Literal("-")) for one in marked)))
+
+
+def rows_counted(parts: tuple[Said, ...]) -> Total:
+    """COUNT(DISTINCT (a, b)): a row counts whatever is NULL in it."""
+    return Total(Aggregate.COUNT_DISTINCT, (_together(parts),))
+
+
 def _count(arguments: tuple[Said, ...], *, distinct: bool, star: bool) -> Total:
     if star:
         if distinct:
             raise Unsupported("COUNT(DISTINCT *)", "count one column: COUNT(DISTINCT x)")
         return count()
     if distinct:
-        if len(arguments) != 1:
-            raise Unsupported("COUNT(DISTINCT ...) of several columns", "count one column: COUNT(DISTINCT x)")
+        if len(arguments) > 1:  # rows of which a part is NULL do not count
+            known = apply("and", *(apply("not", apply("is_null", one)) for one in arguments))
+            return Total(Aggregate.COUNT_DISTINCT, (_together(arguments),), known)
         return Total(Aggregate.COUNT_DISTINCT, arguments)
     check_count("COUNT", len(arguments), (0, 1))
     return count(*arguments)
@@ -151,11 +206,14 @@ _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31
 _COLLECTS = ("an aggregate that shows rows", "ask for COUNT, SUM, AVG, quantiles, MIN or MAX")
 _FILES = ("a function that reads files or the system", "name a table of the session")
 _PATTERN = ("a regular expression here", "use REGEXP_MATCHES, SPLIT_PART or SUBSTRING")
+_JSON = ("JSON", "store each key that is asked for as a column of its own, in a view or a file")
 _RANKS = ("a window function without OVER", "write OVER (ORDER BY ...) after it")
 _KNOWN: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("random", "rand", "setseed", "uuid", "gen_random_uuid", "newid"), _CHANCE),
     **dict.fromkeys(("now", "today", "current_date", "current_time", "current_timestamp", "get_current_time"), _CLOCK),
     **dict.fromkeys(("date_add", "date_sub"), ("this DATE_ADD", "write DATE_ADD(d, INTERVAL 1 MONTH)")),
+    **dict.fromkeys(("json_value", "json_extract", "json_extract_scalar", "json_extract_string", "get_json_object",
+                     "json_extract_path_text", "parse_json"), _JSON),
     **dict.fromkeys(
         ("any_value", "arg_max", "arg_min", "array_agg", "first", "group_concat", "json_agg", "last", "list",
          "listagg", "string_agg"),
@@ -183,16 +241,13 @@ _KNOWN: dict[str, tuple[str, str]] = {
         ("make_date", "yearweek", "date_from_parts"),
         ("a date made of its parts", "use DATE_TRUNC('month', d), or STRFTIME(d, '%Y-%m') for text"),
     ),
-    **dict.fromkeys(
-        ("strpos", "position", "instr", "charindex", "locate"),
-        ("the place of a text in another", "use CONTAINS(x, 'text'), STARTS_WITH or SPLIT_PART(x, 'text', 1)"),
-    ),
+    "position": ("POSITION", "write STRPOS(x, 'text')"),
     "initcap": ("INITCAP", "use UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x, 2))"),
-    "age": ("AGE", "use DATE_DIFF('day', x, y)"),
+    "age": ("AGE", "write EXTRACT(YEAR FROM AGE(later, earlier)), or DATE_DIFF('day', earlier, later)"),
     "percentile_disc": ("PERCENTILE_DISC", "use PERCENTILE_CONT"),
     "quantile_disc": ("QUANTILE_DISC", "use QUANTILE"),
     **dict.fromkeys(
-        ("strptime", "to_date", "to_timestamp", "parse_date", "str_to_date"),
+        ("strptime", "to_timestamp", "parse_date", "str_to_date"),
         ("text as a date by a form of its own", "CAST(x AS DATE) reads 2024-12-31; SUBSTRING and || can rearrange it"),
     ),
     "unnest": ("UNNEST", "use plain columns"),

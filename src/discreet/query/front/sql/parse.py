@@ -38,7 +38,7 @@ from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, 
 from discreet.query.front.sql.nested_select import joined_rows, named_rows, nested_select, set_of
 from discreet.query.front.sql.outer_select import Asked, NotFlat, outer_select
 from discreet.query.front.sql.refusals import only, refusal
-from discreet.query.front.sql.syntax_tree import read_select
+from discreet.query.front.sql.syntax_tree import asked_at, read_select
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.expressions import Literal as PlanLiteral
@@ -89,16 +89,19 @@ def question_over_released(text: str, tables: Tables) -> Question:
     return _built(found)
 
 
-def _select(text: str, tables: Tables) -> exp.Expr:
+def _select(text: str, tables: Tables, dialect: str | None = None) -> exp.Expr:
     names = [column for columns in tables.values() for column in columns]
-    node = read_select(text, names)
+    node = read_select(text, names, dialect)
+    moment = asked_at(node)
     while type(node) is exp.Subquery:
         if any(value for part, value in node.args.items() if part != "this"):
             raise Unsupported("a clause after the closing parenthesis of a question", "put it inside")
         node = node.this
     if type(node) is not exp.Select and not isinstance(node, exp.SetOperation):
         raise BadQuestion("a question must be one SELECT")
-    return unfolded(node, names)
+    node = unfolded(node, names)
+    node.meta["asked at"] = moment
+    return node
 
 
 def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
@@ -110,15 +113,17 @@ def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
     return question_of(select_of(text, schemas), schemas)
 
 
-def select_of(text: str, schemas: Mapping[str, Schema]) -> exp.Expr:
+def select_of(text: str, schemas: Mapping[str, Schema], dialect: str | None = None) -> exp.Expr:
     """The tree of a question about these tables."""
-    return _select(text, {name: schema.fields for name, schema in schemas.items()})
+    return _select(text, {name: schema.fields for name, schema in schemas.items()}, dialect)
 
 
 def question_of(node: exp.Expr, schemas: Mapping[str, Schema]) -> Question:
     """The plan of a question, from its tree."""
     try:
-        return _about(node, _known_of(schemas), schemas)
+        found = _about(node, _known_of(schemas), schemas)
+        moment = asked_at(node)
+        return found if moment is None else replace(found, outcome=replace(found.outcome, asked_at=moment))
     except BadQuestion as error:
         why = None if error.column is None else unusable(error.column, schemas)
         if why is None:
@@ -443,9 +448,27 @@ def _set_operation(node: exp.SetOperation, known: _Known) -> Rows:
     return rows_by_side(parts, in_both=type(node) is exp.Intersect)
 
 
+def is_star(node: exp.Expr) -> bool:
+    """Whether it is * or t.*."""
+    return type(node) is exp.Star or (type(node) is exp.Column and type(node.this) is exp.Star)
+
+
+def _starred(node: exp.Expr, scope: Scope) -> list[str]:
+    """The columns of * or of t.*."""
+    if type(node) is exp.Star:
+        only(node)
+        return visible(scope)
+    only(node.this)
+    name = identifier(node.args["table"])
+    found = [source for source in scope.sources if source.name is not None and match(name, [source.name])]
+    if len(found) != 1:
+        raise unknown("table", name, [source.name for source in scope.sources if source.name is not None])
+    return [place for place in found[0].columns.values() if place not in scope.hidden]
+
+
 def _selected(node: exp.Expr, rows: Rows, scope: Scope, *, distinct: bool) -> Rows | None:
     """Columns computed row by row, or from rows of the same unit; None if they are distinct, or aggregates."""
-    given = [output(one) for one in node.expressions if type(one) is not exp.Star]
+    given = [output(one) for one in node.expressions if not is_star(one)]
     passed = _passing(node, given, scope)
     if _aggregates(*(one.said for one in given), *passed):
         return None
@@ -456,15 +479,14 @@ def _selected(node: exp.Expr, rows: Rows, scope: Scope, *, distinct: bool) -> Ro
     if passed:
         inside = filtered(inside, conjunction(*(rowwise(one, scope, "QUALIFY", windows) for one in passed)))
     if not given and len(node.expressions) == 1 and shown == list(inside.columns):  # SELECT *
-        only(node.expressions[0])
+        _starred(node.expressions[0], scope)
         return distinct_rows(inside) if distinct else inside
     named = list(zip(output_names(given, scope), given, strict=True))
     computed = iter([(name, rowwise(one.said, scope, "a subquery", windows)) for name, one in named])
     columns: list[tuple[str, Expression]] = []
     for one in node.expressions:
-        if type(one) is exp.Star:
-            only(one)
-            columns += [(column, Column(column)) for column in shown]
+        if is_star(one):
+            columns += [(column, Column(column)) for column in _starred(one, scope)]
         else:
             columns.append(next(computed))
     found = projected(inside, columns)

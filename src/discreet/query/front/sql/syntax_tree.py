@@ -13,13 +13,20 @@ of its own, which would have no limit. Types are only left where a type may stan
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from datetime import datetime
+from difflib import get_close_matches
 from itertools import pairwise
 
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from discreet.errors import BadQuestion, Unsupported
+from discreet.query.front.sql.dialects import frozen, respelled, spelling_of
+from discreet.query.front.sql.opaque_names import MARK, opaque
+from discreet.query.front.sql.refusals import refusal
+from discreet.query.front.sql.translate import translated
 from discreet.query.resolve.unresolved import checked_text
 
 LONGEST = 100_000
@@ -29,19 +36,31 @@ DEEPEST = 32
 DEEPEST_TREE = 100
 
 _DIALECT = Dialect.get_or_raise("duckdb")
-_MARK = "\ufdd0"  # no character, and none ever will be
 
 
-def read_select(text: str, columns: Iterable[str] = ()) -> exp.Expr:
-    """The tree of one statement that begins as a SELECT does; ``columns`` are those that it may be about."""
+def read_select(text: str, columns: Iterable[str] = (), dialect: str | None = None) -> exp.Expr:
+    """The tree of one statement that begins as a SELECT does; ``columns`` are those that it may be about.
+
+    If it names the time of asking, that moment is frozen, and is what ``asked_at`` says of the tree.
+    """
+    text, moment = frozen(respelled(text, dialect))
     found = _tokens(text)
     _check_statement(found)
-    return _parsed(None, found, text, columns)
+    tree = translated(_parsed(None, found, text, columns), spelling_of(dialect))
+    tree.meta["asked at"] = moment
+    return tree
+
+
+def asked_at(tree: exp.Expr) -> datetime | None:
+    """The moment of asking, if the text names it."""
+    found = tree.meta.get("asked at")
+    return found if isinstance(found, datetime) else None
 
 
 def read_expression(text: str) -> exp.Expr:
     """The tree of one expression, perhaps with a name after AS."""
-    return _parsed(exp.Expr, _tokens(text), text)
+    text, _ = frozen(respelled(text))
+    return translated(_parsed(exp.Expr, _tokens(text), text), spelling_of(None))
 
 
 def placeholders(text: str) -> list[int]:
@@ -60,7 +79,7 @@ def _tokens(text: str) -> list[Token]:
         raise BadQuestion("a question must be a text")
     if len(text) > LONGEST:
         raise BadQuestion(f"a question has at most {LONGEST:,} characters")
-    if _MARK in checked_text(text):
+    if MARK in checked_text(text):
         raise BadQuestion("text must not hold characters that are none")
     try:
         found = list(_DIALECT.tokenize(text))
@@ -94,16 +113,21 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, column
 
 
 def _with_limit(found: list[Token]) -> list[Token]:
-    """SELECT TOP n ... as SELECT ... LIMIT n."""
+    """SELECT TOP n ... and SELECT TOP (n) ... as SELECT ... LIMIT n; WITH (NOLOCK) left out."""
+    words = [_word(token) for token in found]
+    locks = [i for i in range(len(words) - 3) if words[i : i + 4] == ["WITH", "(", "NOLOCK", ")"]]
+    found = [token for i, token in enumerate(found) if not any(at <= i < at + 4 for at in locks)]
     first = [_word(token) for token in found[:3]]
     at = 2 if first[1:2] == ["DISTINCT"] else 1
     if first[:1] != ["SELECT"] or len(found) < at + 3 or _word(found[at]) != "TOP":
         return found
-    if found[at + 1].token_type is not TokenType.NUMBER:
+    brackets = found[at + 1].token_type is TokenType.L_PAREN
+    number, rest = found[at + 1 + brackets], found[at + 2 + 2 * brackets :]
+    if number.token_type is not TokenType.NUMBER or not rest or rest[0].token_type is TokenType.COMMA:
         return found
     end = found[-1]
-    limit = [_changed(end, TokenType.LIMIT, "LIMIT"), _changed(end, TokenType.NUMBER, found[at + 1].text)]
-    return [*found[:at], *found[at + 2 :], *limit]
+    limit = [_changed(end, TokenType.LIMIT, "LIMIT"), _changed(end, TokenType.NUMBER, number.text)]
+    return [*found[:at], *rest, *limit]
 
 
 def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> BadQuestion:
@@ -115,11 +139,34 @@ def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> B
     names = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
     of_sql = {token.text.casefold() for token in found if token.token_type not in names}
     called = next((name for name in columns if name.casefold() in of_sql), None)
-    if called is not None:
+    wrong = _misspelled(found, columns)
+    if wrong is not None:
+        token, word = wrong
+        word += " BY" if word == token.text.upper() else ""
+        at = f"line {token.line}, column {token.col - len(token.text) + 1}"
+        words = f"{token.text.upper()} in {at}: did you mean {word}?"
+    elif called is not None:
         words += f'; the column {called} is called like a word of SQL: write it in quotes, "{called}"'
     elif _computes_a_set(found):
         words += "; in ROLLUP, CUBE and GROUPING SETS a computed key needs parentheses: ROLLUP(a, (b > 1))"
     return BadQuestion(words)
+
+
+_COMMON = ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "DISTINCT", "BETWEEN", "UNION",
+           "QUALIFY", "OFFSET", "INNER", "OUTER", "WHEN", "THEN", "ELSE", "CASE", "PARTITION")  # fmt: skip
+
+
+def _misspelled(found: list[Token], columns: Iterable[str]) -> tuple[Token, str] | None:
+    """The first word that nearly is one of SQL and is no column, and that word."""
+    names = {name.casefold() for name in columns}
+    for before, token in pairwise(found):
+        plain = token.token_type is TokenType.VAR and token.text.casefold() not in names
+        if not plain or before.token_type in (TokenType.DOT, TokenType.FROM, TokenType.JOIN, TokenType.ALIAS):
+            continue
+        near = get_close_matches(token.text.upper(), _COMMON, n=1, cutoff=0.79)
+        if near and (near[0] != token.text.upper() or near[0] in ("GROUP", "ORDER", "PARTITION")):
+            return token, near[0]
+    return None
 
 
 def _computes_a_set(found: list[Token]) -> bool:
@@ -198,10 +245,15 @@ def _check_words(found: list[Token]) -> None:
             raise BadQuestion(f"a number is followed by letters, near line {token.line} column {token.col}")
         if kind is TokenType.STRING and before in (TokenType.FROM, TokenType.JOIN) and not _compares(found[:i]):
             raise Unsupported("a file in FROM", "name a table of the session")
+        if kind is TokenType.STRING and before is TokenType.INTERVAL and _INTERVAL.fullmatch(token.text) is None:
+            raise refusal(exp.Interval())  # sqlglot would leave out what it does not know
         if kind is TokenType.STRING and before is TokenType.ALIAS:
             raise Unsupported("a text as a name", 'quote names as "name"')
         if before is TokenType.L_PAREN and i > 1 and _opens_cte(found[i - 2]) and _is_statement(token):
             raise Unsupported(f"the statement {token.text.upper()}", "ask one SELECT")
+
+
+_INTERVAL = re.compile(r"\s*(?:-?\d+(?:\.\d+)?|(?:-?\d+\s*[a-z]+\s*)+|\d+:\d\d:\d\d)\s*", re.IGNORECASE | re.ASCII)
 
 
 def _compares(before: list[Token]) -> bool:
@@ -235,7 +287,8 @@ def _check_nesting(found: list[Token]) -> None:
 _OWN_WORDS = frozenset({"IF", "MAP", "CONNECT_BY_ROOT"})
 _KEYWORDS = _OWN_WORDS.union(*(key.split() for key in _DIALECT.tokenizer_class.KEYWORDS))
 """All words that mean something alone or beside others, such as the ORDER of ORDER BY."""
-_SYNTAX = frozenset({"CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM"})
+_CASTS = ("CAST", "TRY_CAST", "SAFE_CAST")
+_SYNTAX = frozenset({*_CASTS, "EXTRACT", "SUBSTRING", "TRIM"})
 """Functions with words between their arguments: sqlglot reads these."""
 _PHRASES = frozenset({("WITHIN", "GROUP"), ("AS", "MATERIALIZED"), ("NOT", "MATERIALIZED"), ("*", "EXCLUDE"),
                       ("*", "REPLACE"), ("*", "RENAME")})  # fmt: skip
@@ -250,13 +303,13 @@ _CALLABLE = _TYPES | {
     TokenType.VAR, TokenType.IDENTIFIER, TokenType.LEFT, TokenType.RIGHT, TokenType.FIRST, TokenType.REPLACE,
     TokenType.FORMAT, TokenType.TRUNCATE, TokenType.INDEX, TokenType.ROW,
 }  # fmt: skip
+_OTHER_TYPES = {"FLOAT64": TokenType.DOUBLE, "INT64": TokenType.BIGINT, "STRING": TokenType.VARCHAR,
+                "BIGNUMERIC": TokenType.DECIMAL, "NVARCHAR": TokenType.VARCHAR, "NUMBER": TokenType.DECIMAL,
+                "BIT": TokenType.BOOLEAN, "DATETIME2": TokenType.TIMESTAMP, "DATETIME": TokenType.TIMESTAMP,
+                "SMALLDATETIME": TokenType.TIMESTAMP, "UNSIGNED": TokenType.BIGINT, "SIGNED": TokenType.BIGINT,
+                "TIMESTAMP_NTZ": TokenType.TIMESTAMP, "INTEGER": TokenType.BIGINT}  # fmt: skip
 CASTS = "cast to BIGINT, DECIMAL(p, s), DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
 _CAST = ("a cast to this type", CASTS)
-
-
-def spelled(name: str) -> str:
-    """A name as it was written, from the way in which sqlglot was given it."""
-    return bytes.fromhex(name[len(_MARK) :]).decode() if name.startswith(_MARK) else name
 
 
 def is_plain_name(word: str) -> bool:
@@ -269,7 +322,7 @@ def is_plain_name(word: str) -> bool:
 
 def _opaque(token: Token, kind: TokenType) -> Token:
     """The same name in a spelling that means nothing."""
-    return _changed(token, kind, _MARK + token.text.encode().hex())
+    return _changed(token, kind, opaque(token.text))
 
 
 def _changed(token: Token, kind: TokenType, text: str) -> Token:
@@ -284,7 +337,7 @@ def _prepared(found: list[Token]) -> list[Token]:
         kind, before = token.token_type, found[i - 1] if i else None
         after = found[i + 1].token_type if i + 1 < len(found) else None
         if kind is TokenType.L_PAREN:
-            casts.append(before is not None and _word(before) in ("CAST", "TRY_CAST"))
+            casts.append(before is not None and _word(before) in _CASTS)
         elif kind is TokenType.R_PAREN and casts:
             casts.pop()
         if before is not None and (
@@ -293,6 +346,8 @@ def _prepared(found: list[Token]) -> list[Token]:
             made.append(_target(i, found))
         elif kind is TokenType.IDENTIFIER:
             made.append(_opaque(token, kind))
+        elif _word(token) == "SAFE_CAST" and after is TokenType.L_PAREN:
+            made.append(_changed(token, token.token_type, "TRY_CAST"))
         elif after is TokenType.L_PAREN and kind in _CALLABLE and not _syntax(token, before):
             made.append(_opaque(token, TokenType.VAR))
         elif kind is TokenType.RANGE and after is TokenType.BETWEEN:  # the frame of a window
@@ -320,6 +375,8 @@ def _syntax(token: Token, before: Token | None) -> bool:
 def _target(i: int, found: list[Token]) -> Token:
     """The type after CAST ... AS or ::, which must be one that we know; only DECIMAL and text have a size."""
     token = found[i]
+    if (other := _OTHER_TYPES.get(_word(token))) is not None:
+        token = _changed(token, other, token.text)
     if token.token_type not in _SCALARS:
         raise Unsupported(*_CAST)
     sized = i + 1 < len(found) and found[i + 1].token_type is TokenType.L_PAREN

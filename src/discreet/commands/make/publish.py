@@ -1,0 +1,132 @@
+"""``discreet publish``: tables that add up, from a file that says what to publish, into a new folder.
+
+Promise: as for ``discreet synthesize``: with ``--ledger`` the charge is durable before the data is read, without it the
+price is the whole budget and nothing is remembered. All that can be refused is refused before. Nothing is written over.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from discreet.commands.ask import AsJson, LedgerFile
+from discreet.commands.output import fail_plainly
+from discreet.errors import BadParameter
+from discreet.privacy.promises.measures import Approx
+from discreet.query.plan.key_sets import Hierarchy, hierarchy
+from discreet.query.plan.schema import Declared, table
+from discreet.session.session import Session
+from discreet.synthetic.hierarchical.plan import publication
+
+Plan = Annotated[Path, typer.Argument(help="a .toml file: the data, its columns and places, and the tables")]
+Folder = Annotated[Path, typer.Argument(help="the folder to write, which is new")]
+_NAMES = {"source", "table", "unit", "max_rows", "epsilon", "delta", "tables", "weights", "split", "rows", "format",
+          "places", "columns"}  # fmt: skip
+_INVARIANTS = (
+    "must be left out: a count that is published without noise has no differential privacy guarantee; declare public "
+    "facts, such as places that exist, instead"
+)
+
+
+@fail_plainly
+def publish_command(plan: Plan, out: Folder, *, ledger: LedgerFile = None, as_json: AsJson = False) -> None:
+    """Publish tables over a hierarchy: whole numbers that add up, each with its error, and a release card."""
+    if out.exists() or not out.absolute().parent.is_dir():
+        raise BadParameter("out", str(out), "must be a new folder, in a folder that is there")
+    asked = _read(plan)
+    ending = asked.get("format", "csv")
+    if ending not in ("csv", "parquet"):
+        raise BadParameter("format", ending, "must be csv or parquet")
+    columns = {name: _column(name, data) for name, data in _section(asked, "columns").items()}
+    places = _places(plan.parent, _section(asked, "places"))
+    source = str(plan.parent / _needed(asked, "source"))
+    name = asked.get("table") or Path(source).stem
+    wanted = publication(
+        _needed(asked, "tables"), weights=asked.get("weights"), split=asked.get("split"), rows=bool(asked.get("rows"))
+    )
+    declared = table(
+        source, unit=_needed(asked, "unit"), columns=columns, max_rows=asked.get("max_rows"), key_sets=places
+    )
+    price = Approx(str(_needed(asked, "epsilon")), str(_needed(asked, "delta")))
+    session = Session({name: declared}, budget=price if ledger is None else None, ledger=ledger)
+    made = session.tabulate(name, wanted, price.epsilon, delta=price.delta)
+    out.mkdir()
+    files = made.write(out, ending)
+    if wanted.rows:
+        import pyarrow.parquet as pq
+
+        pq.write_table(made.rows(), out / "rows.parquet")
+        files.append("rows.parquet")
+    card = made.card()
+    (out / "card.json").write_text(json.dumps(card, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps({"files": files, "card": card, "remaining": str(session.remaining)}, ensure_ascii=False))
+        return
+    console = Console()
+    console.print(made.explain(), highlight=False, markup=False)
+    console.print(f"wrote {len(files)} files and card.json to {out}; left: {session.remaining}", highlight=False)
+    if ledger is None:
+        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between releases[/]")
+
+
+def _read(plan: Path) -> dict[str, Any]:
+    try:
+        asked = tomllib.loads(plan.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise BadParameter("plan", str(plan), "must be a TOML file that can be read") from None
+    if "invariants" in asked:
+        raise BadParameter("invariants", asked["invariants"], _INVARIANTS)
+    for name in asked:
+        if name not in _NAMES:
+            raise BadParameter("plan", name, f"must have only {', '.join(sorted(_NAMES))}")
+    return asked
+
+
+def _needed(asked: Mapping[str, Any], name: str) -> Any:
+    if name not in asked:
+        raise BadParameter(name, None, "must be given in the plan")
+    return asked[name]
+
+
+def _section(asked: Mapping[str, Any], name: str) -> dict[str, Any]:
+    found = asked.get(name, {})
+    if not isinstance(found, dict):
+        raise BadParameter(name, found, f"must be a section: [{name}]")
+    return found
+
+
+def _column(name: str, data: Any) -> Declared:
+    from discreet.curator.service.declarations import ColumnSection
+    from discreet.curator.service.sections import read_section
+
+    return read_section(ColumnSection, data, f"columns.{name}").declared()
+
+
+def _places(folder: Path, given: Mapping[str, Any]) -> list[Hierarchy]:
+    """The hierarchy, from a public file. All columns of a CSV are text, so that codes keep their zeros."""
+    if not given:
+        return []
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    levels = _needed(given, "levels")
+    file = folder / _needed(given, "file")
+    try:
+        if file.suffix == ".parquet":
+            found = pq.read_table(file, columns=levels)
+        else:
+            kinds = dict.fromkeys(levels, pa.string())
+            options = pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=levels)
+            found = pyarrow.csv.read_csv(file, convert_options=options)
+    except (OSError, pa.ArrowException, KeyError):
+        raise BadParameter(
+            "places", str(file), "must be a CSV or Parquet file with the columns of all levels"
+        ) from None
+    return [hierarchy(given.get("name", "places"), levels, table=found)]

@@ -1,0 +1,1 @@
+"""The curator as a PostgreSQL server, for programs that speak to nothing else."""

@@ -1,0 +1,78 @@
+"""``discreet publish``: a plan in, a folder of tables that add up out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from tests.helpers.commands import run
+
+PLAN = """
+source = "people.csv"
+unit = "person"
+max_rows = 1
+epsilon = 2
+delta = "1e-9"
+tables = [["state", "sex"], ["county"]]
+rows = true
+
+[places]
+levels = ["state", "county"]
+file = "places.csv"
+
+[columns.sex]
+keys = ["f", "m"]
+nullable = false
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    counties = [f"0{i}" for i in range(6)]
+    people = [f"p{i},{counties[i % 6]},{'fm'[i % 2]}" for i in range(600)]
+    (tmp_path / "people.csv").write_text("person,county,sex\n" + "\n".join(people) + "\n")
+    (tmp_path / "places.csv").write_text("state,county\n" + "\n".join(f"{'AB'[i // 3]},0{i}" for i in range(6)) + "\n")
+    (tmp_path / "tables.toml").write_text(PLAN)
+    return tmp_path
+
+
+def test_tables_add_up_and_rows_have_them(folder: Path) -> None:
+    done = run("publish", folder / "tables.toml", folder / "out")
+    assert done.exit_code == 0, done.output
+    text = pyarrow.csv.ConvertOptions(column_types={"county": "string"})
+    by_state = pyarrow.csv.read_csv(folder / "out" / "state_sex.csv").to_pylist()
+    by_county = pyarrow.csv.read_csv(folder / "out" / "county.csv", convert_options=text).to_pylist()
+    assert [row["county"] for row in by_county] == [f"0{i}" for i in range(6)]
+    for state in "AB":
+        assert sum(r["count"] for r in by_state if r["state"] == state) == sum(
+            r["count"] for r in by_county if r["state"] == state
+        )
+    rows = pq.read_table(folder / "out" / "rows.parquet").to_pylist()
+    assert {r["county"]: r["count"] for r in by_county} == {
+        county: sum(row["county"] == county for row in rows) for county in [f"0{i}" for i in range(6)]
+    }
+    card = json.loads((folder / "out" / "card.json").read_text())
+    assert card["places"]["levels"] == ["state", "county"]
+    assert "Counts are whole" in done.output
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("epsilon = 2", 'invariants = ["state"]'), "no differential privacy guarantee"),
+        (("epsilon = 2", "epsilom = 2"), "must have only"),
+        (('levels = ["state", "county"]', 'levels = ["county", "county"]'), "cycle"),
+        (('tables = [["state", "sex"], ["county"]]', 'tables = [["state", "county"]]'), "at most one level"),
+        (('unit = "person"', ""), "must be given"),
+    ],
+)
+def test_refusals_write_nothing(folder: Path, change: tuple[str, str], words: str) -> None:
+    (folder / "tables.toml").write_text(PLAN.replace(*change))
+    done = run("publish", folder / "tables.toml", folder / "out")
+    assert done.exit_code == 1
+    assert words in " ".join(done.output.split())
+    assert not (folder / "out").exists()
