@@ -376,19 +376,23 @@ def test_a_count_inside_a_condition_is_released_with_noise_and_paid_for() -> Non
     ("SELECT COUNT(*) FROM ev a JOIN ev b ON a.city = b.city", "unit"),  # E2
     ("SELECT COUNT(*) FROM ev a CROSS JOIN ev b", "join"),
     ("SELECT COUNT(*) FROM ev, ev AS b", ""),
-    ("SELECT COUNT(*) FROM ev WHERE (SELECT COUNT(*) FROM ev AS o WHERE o.uid = ev.uid) = 1", "subquer"),  # E3
+    ("SELECT COUNT(*) FROM ev WHERE (SELECT COUNT(*) FROM ev AS o WHERE o.v = ev.v) = 1", "unit"),  # E3
+    ("SELECT COUNT(*) FROM ev a WHERE EXISTS (SELECT 1 FROM ev b WHERE b.city = a.city AND b.v > a.v)", "people"),
+    ("SELECT COUNT(*) FROM ev a, LATERAL (SELECT b.v FROM ev b WHERE b.city = a.city LIMIT 1) t", "people"),
     ("SELECT COUNT(*) FROM ev WHERE v IN (SELECT v FROM ev WHERE secret)", ""),
     ("SELECT COUNT(*) FROM ev WHERE EXISTS (SELECT 1 FROM ev WHERE secret)", ""),
     ("SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (ORDER BY v) AS r FROM ev) WHERE r = 1", "window"),  # E5
-    ("SELECT COUNT(*) FROM ev WHERE uid NOT IN (SELECT uid FROM ev WHERE secret)", "NOT IN"),
+    ("SELECT COUNT(*) FROM ev WHERE uid NOT IN (SELECT v FROM ev WHERE secret)", ""),
     ("SELECT COUNT(*) FROM ev TABLESAMPLE 10%", ""),
     ("SELECT COUNT(*) FROM (SELECT DISTINCT ON (city) uid FROM ev)", ""),
     ("SELECT COUNT(*) FROM (SELECT uid FROM ev LIMIT 5)", "limit"),
     ("SELECT COUNT(*) FROM (SELECT 1 AS uid, v FROM ev) a JOIN ev b USING (uid)", "unit"),  # E6
     ("SELECT COUNT(DISTINCT u) FROM (SELECT uid % 1 AS u FROM ev) JOIN ev ON u = uid", ""),
-    ("SELECT COUNT(*) FROM (SELECT uid FROM ev EXCEPT SELECT uid FROM ev WHERE secret)", "except"),  # E8
-    ("SELECT COUNT(*) FROM (SELECT uid FROM ev INTERSECT SELECT uid FROM ev)", "intersect"),
-    ("SELECT COUNT(*) FROM (SELECT uid FROM ev UNION SELECT uid FROM ev)", "union"),
+    ("SELECT COUNT(*) FROM (SELECT uid FROM ev EXCEPT ALL SELECT uid FROM ev WHERE secret)", "except"),  # E8
+    ("SELECT COUNT(*) FROM (SELECT uid FROM ev INTERSECT ALL SELECT uid FROM ev)", "intersect"),
+    ("SELECT SUM(s) FROM (SELECT SUM(v) OVER (PARTITION BY city) AS s FROM ev)", "window"),
+    ("SELECT SUM(s) FROM (SELECT LAG(v) OVER (PARTITION BY uid % 2 ORDER BY v) AS s FROM ev)", "window"),
+    ("SELECT SUM(s) FROM (SELECT LAG(v) OVER (PARTITION BY uid + 0 ORDER BY v) AS s FROM ev)", "window"),
     ("SELECT estimated_size FROM duckdb_tables()", ""),  # E10
     ("SELECT COUNT(*) FROM duckdb_tables()", ""),
     ("SELECT stats(x) FROM ev", ""),

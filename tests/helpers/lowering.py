@@ -20,6 +20,7 @@ from discreet.query.plan.nodes import (
     Relation,
     Scan,
     UnionAll,
+    UnitWindows,
 )
 from discreet.query.plan.types import Date, Number, Timestamp
 from tests.helpers import plans
@@ -68,7 +69,7 @@ def nodes_of(node: Relation) -> list[Relation]:
             return [node, *nodes_of(left), *nodes_of(right)]
         case UnionAll(parts=parts):
             return [node, *(n for part in parts for n in nodes_of(part))]
-        case Filter(source=source) | Project(source=source) | PerUnit(source=source):
+        case Filter(source=source) | Project(source=source) | PerUnit(source=source) | UnitWindows(source=source):
             return [node, *nodes_of(source)]
 
 

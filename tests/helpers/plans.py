@@ -12,7 +12,21 @@ from discreet.errors import BadQuestion
 from discreet.query.functions.typed_values import TypedColumn
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import (
+    Aggregate,
+    Filter,
+    How,
+    Join,
+    Measure,
+    Order,
+    PerUnit,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    UnitWindows,
+    Window,
+)
 from discreet.query.plan.schema import Schema, Stored, StoredKind, Table, bounds, keys, resolve, table
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Text
 
@@ -139,7 +153,7 @@ def _relation(dice: Random, depth: int) -> Relation:
         return Scan(dice.choice(list(TABLES)))
     below = relation(dice, depth - 1)
     fields = lower_relation(below, catalog()).fields
-    match dice.choice(["filter", "project", "join", "join", "union", "unit", "unit"]):
+    match dice.choice(["filter", "project", "join", "join", "union", "unit", "unit", "windows", "windows"]):
         case "filter":
             return Filter(below, _condition(dice, fields))
         case "project":
@@ -148,6 +162,8 @@ def _relation(dice: Random, depth: int) -> Relation:
             return _join(dice, below, fields, relation(dice, dice.randint(0, depth - 1)))
         case "union":
             return UnionAll((below, Filter(below, _condition(dice, fields))))
+        case "windows":
+            return _windows(dice, below, fields)
         case _:
             return _per_unit(dice, below, fields)
 
@@ -202,6 +218,31 @@ def _join(dice: Random, left: Relation, fields: Mapping[str, TypedColumn], right
 
 def _alike(x: Kind, y: Kind) -> bool:
     return type(x) is type(y) and not isinstance(x, Real)
+
+
+FUNCTIONS = ("row_number", "rank", "dense_rank", "lag", "lead", "first_value", "last_value", "count", "sum", "avg",
+             "min", "max")  # fmt: skip
+
+
+def _windows(dice: Random, below: Relation, fields: Mapping[str, TypedColumn]) -> Relation:
+    """Window functions of every kind; the partition may be one of different people, which is refused."""
+    units = [name for name in fields if fields[name].is_unit][:1]
+    units += [name for name in fields if name in ("order_id", "oid", "clinic") and dice.random() < 0.3]
+    made = []
+    for place in range(dice.randint(1, 2)):
+        function = dice.choice(FUNCTIONS)
+        x = Column(dice.choice(list(fields)))
+        if function in ("sum", "avg") and (numbers := _of(fields, Number)):
+            x = Column(dice.choice(numbers))
+        near = Call("clamp", (x, Literal(-3), Literal(9)))
+        given: tuple[Expression, ...] = () if function in FUNCTIONS[:3] else (near if function == "avg" else x,)
+        if function in ("lag", "lead"):
+            given = (*given, Literal(Fraction(dice.randint(0, 2))))[: dice.randint(1, 2)]
+        order = tuple(Order(Column(dice.choice(list(fields))), dice.random() < 0.5) for _ in range(dice.randint(0, 2)))
+        rows = dice.choice([None, None, (-1, 0), (None, 1), (0, None)]) if function in FUNCTIONS[5:] else None
+        name = f"window{place}_{dice.randint(0, 99)}"
+        made.append(Window(name, function, given, tuple(map(Column, units)), order, rows))
+    return UnitWindows(below, tuple(made))
 
 
 def _per_unit(dice: Random, below: Relation, fields: Mapping[str, TypedColumn]) -> Relation:

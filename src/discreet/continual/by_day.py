@@ -23,6 +23,7 @@ from discreet.query.plan.nodes import (
     Relation,
     Scan,
     UnionAll,
+    UnitWindows,
 )
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Date, Timestamp
@@ -105,7 +106,7 @@ def _scanned(relation: Relation) -> Iterator[str]:
     match relation:
         case Scan(table):
             yield table
-        case Filter(source) | Project(source, _) | PerUnit(source, _, _):
+        case Filter(source) | Project(source, _) | PerUnit(source, _, _) | UnitWindows(source, _):
             yield from _scanned(source)
         case Join(left, right, _, _):
             yield from _scanned(left)
@@ -119,7 +120,7 @@ def _within(relation: Relation, table: str, condition: Expression) -> Relation:
     match relation:
         case Scan(name):
             return Filter(relation, condition) if name == table else relation
-        case Filter(source) | Project(source, _) | PerUnit(source, _, _):
+        case Filter(source) | Project(source, _) | PerUnit(source, _, _) | UnitWindows(source, _):
             return replace(relation, source=_within(source, table, condition))
         case Join(left, right, _, _):
             return replace(relation, left=_within(left, table, condition), right=_within(right, table, condition))

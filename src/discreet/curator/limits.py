@@ -18,7 +18,7 @@ from discreet.curator.error_replies import Refusal
 from discreet.errors import BadParameter, BadQuestion
 from discreet.exact import number
 from discreet.query.estimate.prepare import Prepared
-from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll, UnitWindows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ def _scans(node: Relation) -> int:
     match node:
         case Scan():
             return 1
-        case Filter(source=source) | Project(source=source) | PerUnit(source=source):
+        case Filter(source=source) | Project(source=source) | PerUnit(source=source) | UnitWindows(source=source):
             return _scans(source)
         case Join(left=left, right=right):
             return _scans(left) + _scans(right)

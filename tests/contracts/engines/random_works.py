@@ -15,7 +15,20 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
 from discreet.query.plan.expressions import Column, Expression, Literal
-from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, UnionAll
+from discreet.query.plan.nodes import (
+    Aggregate,
+    Filter,
+    How,
+    Join,
+    Measure,
+    Order,
+    PerUnit,
+    Project,
+    Relation,
+    UnionAll,
+    UnitWindows,
+    Window,
+)
 from discreet.query.plan.types import LARGEST
 from discreet.query.plan.work import (
     AnyWork,
@@ -236,14 +249,16 @@ def relations(draw: Draw, base: Relation, depth: int = 2) -> Relation:
         return shaped(inner, g=texts(draw, 2), k=small, x=x, d=days(draw, 1), b=truths(draw, 2))
 
     def joined() -> Relation:
-        how = draw(st.sampled_from(list(How)))
+        how = draw(st.sampled_from([How.INNER, How.LEFT]))
         on = draw(st.sampled_from([(("g", "g"),), (("k", "k"),), (("g", "g"), ("k", "k"))]))
         return shaped(Join(inner, PLACES, on, how), x=Column("worth"), g=Column("g_2_2"))
 
     def own() -> Relation:
         other = Project(Filter(inner, truths(draw, 1)), (HERE, ("y", Column("x")), ("k", Column("k"))))
         on = draw(st.sampled_from([((UNIT, UNIT),), ((UNIT, UNIT), ("k", "k"))]))
-        return shaped(Join(inner, other, on, draw(st.sampled_from(list(How)))), x=Column("y"), k=Column("k_2"))
+        return shaped(
+            Join(inner, other, on, draw(st.sampled_from([How.INNER, How.LEFT]))), x=Column("y"), k=Column("k_2")
+        )
 
     def summed() -> Relation:
         where = truths(draw, 1) if draw(st.booleans()) else None
@@ -257,8 +272,28 @@ def relations(draw: Draw, base: Relation, depth: int = 2) -> Relation:
         return shaped(found, k=f("mod", Column("n"), 4), g=Column("low"), m=f("date_to_timestamp", Column("d")),
                       b=f("gt", Column("id"), 1))  # fmt: skip
 
+    def ordered() -> Relation:
+        part = (Column(UNIT), *draw(st.sampled_from([(), (Column("g"),), (Column("b"),)])))
+        down = draw(st.booleans())
+        whole = tuple(Order(Column(name), down) for name in ("d", "x", "g", "k", "m", "b", "id"))
+        some = (Order(draw(st.sampled_from([Column("k"), Column("g"), integers(draw, 1).expression])), down),)
+        frame = draw(st.sampled_from([None, (-1, 0), (None, 1), (0, None), (1, 2)]))
+        made = (
+            Window("place", "row_number", (), part, whole),
+            Window("rank", draw(st.sampled_from(["rank", "dense_rank"])), (), part, some),
+            Window("text", draw(st.sampled_from(["lag", "lead"])),
+                   (Column("g"), Literal(draw(st.integers(0, 2)))), part, whole),
+            Window("day", draw(st.sampled_from(["first_value", "last_value"])), (Column("d"),), part, whole, frame),
+            Window("sum", "sum", (Column("x"),), part, whole, frame),
+            Window("least", draw(st.sampled_from(["min", "max"])), (Column("m"),), part, some),
+            Window("known", "count", (Column("g"),), part, draw(st.sampled_from([(), some]))),
+        )  # fmt: skip
+        return shaped(UnitWindows(inner, made), id=Column("place"), k=f("mod", Column("rank"), 4), x=Column("sum"),
+                      g=Column("text"), d=Column("day"), m=Column("least"), b=f("gt", Column("known"), 2))  # fmt: skip
+
     nodes: list[Callable[[], Relation]] = [
         lambda: inner,
+        ordered,
         lambda: Filter(inner, truths(draw, 2)),
         changed,
         joined,

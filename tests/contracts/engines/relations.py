@@ -5,7 +5,21 @@ from __future__ import annotations
 from datetime import date
 
 from discreet.query.plan.expressions import Column, Expression, Literal
-from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import (
+    Aggregate,
+    Filter,
+    How,
+    Join,
+    Measure,
+    Order,
+    PerUnit,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    UnitWindows,
+    Window,
+)
 from tests.contracts.engines.lab import READ, UNIT, columns, f, only, reading
 
 EVENTS = reading("t", "u", "id", "g", "k", "x", "d", "m", "b")
@@ -31,6 +45,28 @@ def summary(source: Relation, *keys: tuple[str, Expression], where: Expression |
     measures += [measure("sum_x", Aggregate.SUM, Column("x"), where=where)]
     measures += [measure("sum_k", Aggregate.SUM, Column("k"), where=where)]
     return PerUnit(source, (HERE, *keys), tuple(measures))
+
+
+def windows(source: Relation, *keys: Expression, descending: bool = False) -> UnitWindows:
+    """Every window function, of every kind; where ties matter, the order is of all columns."""
+    part = (Column(UNIT), *keys)
+    whole = tuple(Order(Column(name), descending) for name in ("d", "g", "x", "k", "m", "b", "id"))
+    some = whole[:1]
+    made = [Window("place", "row_number", (), part, whole), Window("rank", "rank", (), part, some),
+            Window("dense", "dense_rank", (), part, whole[:2])]  # fmt: skip
+    for kind in ("g", "x", "d", "m", "b"):
+        made += [
+            Window(f"before_{kind}", "lag", (Column(kind), Literal(1)), part, whole),
+            Window(f"after_{kind}", "lead", (Column(kind), Literal(2)), part, whole),
+            Window(f"first_{kind}", "first_value", (Column(kind),), part, whole),
+            Window(f"last_{kind}", "last_value", (Column(kind),), part, whole, (-1, 2)),
+        ]
+    made += [Window("sum_x", "sum", (Column("x"),), part, some), Window("all_x", "sum", (Column("x"),), part),
+             Window("near_k", "sum", (Column("k"),), part, whole, (-2, None)),
+             Window("rows", "count", (), part, whole, (1, 3)), Window("known", "count", (Column("g"),), part, some),
+             Window("least_g", "min", (Column("g"),), part, some),
+             Window("most_d", "max", (Column("d"),), part)]  # fmt: skip
+    return UnitWindows(source, tuple(made))
 
 
 JOINED = Join(EVENTS, PLACES, (("g", "g"),))
@@ -76,6 +112,22 @@ RELATIONS: dict[str, Relation] = {
         (measure("n", Aggregate.COUNT), measure("top", Aggregate.MAX, Column("max_d")),
          measure("sum", Aggregate.SUM, Column("sum_x"))),
     ),
+    "windows": windows(EVENTS),
+    "windows down, by key": windows(EVENTS, Column("g"), descending=True),
+    "windows by name": windows(BY_NAME, f("mod", Column("k"), 2)),
+    "windows of nothing": windows(Filter(EVENTS, Literal(False))),
+    "first row of each unit": Filter(windows(EVENTS), f("eq", Column("place"), 1)),
+    "windows of windows": UnitWindows(
+        Project(windows(EVENTS), (*SAME, ("start", f("case", f("gt", Column("place"), 1), 0, 1)))),
+        (Window("part", "sum", (Column("start"),), (Column(UNIT),), (Order(f("add", SMALL_X, Column("k"))),)),),
+    ),
+    "windows of per unit": UnitWindows(
+        summary(EVENTS, ("g2", Column("g"))),
+        (Window("place", "row_number", (), (Column(UNIT),), (Order(Column("rows"), True), Order(Column("g2")))),),
+    ),
+    "windows of public rows": Join(EVENTS, UnitWindows(
+        PLACES, (Window("n", "count", (), (Column("g"),)), Window("top", "rank", (), (), (Order(Column("worth")),)))
+    ), (("g", "g"),)),
     "filter of per unit": Filter(summary(EVENTS), f("ge", Column("rows"), 10)),
     "join of per unit": Join(EVENTS, summary(EVENTS), ((UNIT, UNIT),)),
     "names": Join(

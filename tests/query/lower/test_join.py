@@ -87,7 +87,6 @@ def test_refusals_say_unsupported_where_a_construct_is_meant() -> None:
         (Join(FILLED, HUMANS, (("pid", "id"),)), "different people"),
         (Join(CAST, HUMANS, (("pid", "id"),)), "different people"),
         (Join(EXTENDED, HUMANS, (("id", "id"),)), "different people"),
-        (Join(CITIES, VISITS, (("city", "clinic"),), How.LEFT), "LEFT JOIN from a public"),
         (Join(VISITS, CITIES, ()), "without equal columns"),
         (Join(VISITS, CITIES, (("clinic", "town"),)), "no column town"),
         (Join(VISITS, CITIES, (("cost", "size"),)), "another step"),

@@ -187,6 +187,7 @@ def _mysql(name: str, collation: str) -> Dialect:
             "sign": "CAST(sign({0}) AS SIGNED)",
             "same": "({0} <=> {1})",
             "nulls_last": "{0} IS NULL, {0}",
+            "nulls_last_down": "{0} IS NULL, {0} DESC",
             "cast_boolean": "({0} <> 0)",
             "cast_text": f"CONVERT(CAST({{0}} AS CHAR) USING utf8mb4) COLLATE {collation}",
             "binary": "{0}",

@@ -53,6 +53,7 @@ _OWN = {
     "text_ne": f"(({{0}} + N'|') <> ({{1}} + N'|') {_BINARY})",
     "in_none": "({0} <> {0})",
     "nulls_last": "CASE WHEN {0} IS NULL THEN 1 ELSE 0 END, {0}",
+    "nulls_last_down": "CASE WHEN {0} IS NULL THEN 1 ELSE 0 END, {0} DESC",
     # text
     "binary": f"({{0}} {_BINARY})",
     "like_set": "[{0}]",

@@ -6,6 +6,7 @@ oracle of the tests, and fit for tables of some thousand rows.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections import defaultdict
@@ -19,7 +20,21 @@ import numpy as np
 from discreet.engines.memory import source as memory_source
 from discreet.engines.memory.row import clamp, evaluate
 from discreet.errors import EngineFailed
-from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.expressions import Literal
+from discreet.query.plan.nodes import (
+    Aggregate,
+    Filter,
+    How,
+    Join,
+    Measure,
+    PerUnit,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    UnitWindows,
+    Window,
+)
 from discreet.query.plan.schema import EACH_ROW, Schema, Stored
 from discreet.query.plan.types import LARGEST
 from discreet.query.plan.work import (
@@ -104,6 +119,8 @@ def relation(node: Relation, schemas: Schemas) -> Rows:
             return [dict(zip(names, row.values(), strict=True)) for part in parts for row in relation(part, schemas)]
         case PerUnit():
             return _per_unit(node, relation(node.source, schemas))
+        case UnitWindows(source, windows):
+            return windowed(windows, relation(source, schemas))
 
 
 def column_names(node: Relation, schemas: Schemas) -> list[str]:
@@ -124,6 +141,8 @@ def column_names(node: Relation, schemas: Schemas) -> list[str]:
             return column_names(parts[0], schemas)
         case PerUnit(_, keys, measures):
             return [name for name, _ in keys] + [measure.name for measure in measures]
+        case UnitWindows(source, windows):
+            return column_names(source, schemas) + [window.name for window in windows]
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:
@@ -190,6 +209,69 @@ def _measure(measure: Measure, rows: Rows) -> Any:
             return max(values, default=None)
         case _:
             raise ValueError("not a measure of one unit")
+
+
+def windowed(windows: Sequence[Window], rows: Rows) -> Rows:
+    """The rows with what each window says of them, one part and one row at a time."""
+    found = [dict(row) for row in rows]
+    for window in windows:
+        parts: dict[Key, list[int]] = defaultdict(list)
+        for place, row in enumerate(rows):
+            parts[tuple(evaluate(e, row) for e in window.partition)].append(place)
+        for part in parts.values():
+            by = {i: tuple(_Placed(evaluate(o.expression, rows[i]), o.descending) for o in window.order) for i in part}
+            part.sort(key=by.__getitem__)
+            members, order = [rows[i] for i in part], [by[i] for i in part]
+            for here, i in enumerate(part):
+                found[i][window.name] = _windowed(window, members, order, here)
+    return found
+
+
+@functools.total_ordering
+class _Placed:
+    """A value in ORDER BY: NULL is last either way, and NaN is above all numbers."""
+
+    def __init__(self, value: Any, descending: bool) -> None:
+        self.value, self.descending = (value is None, value != value, 0 if value != value else value), descending  # noqa: PLR0124
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Placed) and self.value == other.value
+
+    def __lt__(self, other: _Placed) -> bool:
+        if self.value[0] or other.value[0]:
+            return other.value[0] and not self.value[0]
+        return other.value[1:] < self.value[1:] if self.descending else self.value[1:] < other.value[1:]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _windowed(window: Window, members: Rows, order: Sequence[tuple[_Placed, ...]], here: int) -> Any:
+    """What one window says of the row that stands at ``here`` in its part."""
+    match window.function, window.arguments:
+        case "row_number", _:
+            return here + 1
+        case "rank", _:
+            return order.index(order[here]) + 1
+        case "dense_rank", _:
+            return sum(order[i] != order[i - 1] for i in range(1, here + 1)) + 1
+        case ("lag" | "lead") as name, (x, Literal(value=int(many))):
+            place = here - many if name == "lag" else here + many
+            return evaluate(x, members[place]) if 0 <= place < len(members) else None
+    if window.rows is not None:
+        first, last = window.rows
+        low = 0 if first is None else max(0, here + first)
+        frame = members[low : len(members) if last is None else max(low, here + last + 1)]
+    elif window.order:
+        frame = [row for row, place in zip(members, order, strict=True) if not order[here] < place]
+    else:
+        frame = members
+    match window.function, window.arguments:
+        case "first_value", (x,):
+            return evaluate(x, frame[0]) if frame else None
+        case "last_value", (x,):
+            return evaluate(x, frame[-1]) if frame else None
+        case _:
+            return _measure(Measure(window.name, Aggregate(window.function), window.arguments), frame)
 
 
 # --- works ----------------------------------------------------------------------------------------------------------

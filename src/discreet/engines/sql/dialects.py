@@ -243,6 +243,7 @@ COMMON = {
     "in": "({0} IN ({1}))",
     "in_none": "CASE WHEN {0} IS NOT NULL THEN FALSE END",
     "nulls_last": "{0} NULLS LAST",
+    "nulls_last_down": "{0} DESC NULLS LAST",
     # text
     "binary": "{0}",
     "like": "({0} LIKE {1})",

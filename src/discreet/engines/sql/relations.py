@@ -13,7 +13,22 @@ from discreet.engines.sql.dialects import Dialect, Sort
 from discreet.engines.sql.primitives import write
 from discreet.engines.sql.reading import clamped
 from discreet.engines.sql.scope import UNBOUNDED, Piece, Scope, condition, never, typed
-from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.expressions import Literal
+from discreet.query.plan.nodes import (
+    Aggregate,
+    Filter,
+    How,
+    Join,
+    Measure,
+    Order,
+    PerUnit,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    UnitWindows,
+    Window,
+)
 from discreet.query.plan.schema import EACH_ROW, Stored, StoredKind
 from discreet.query.plan.types import LARGEST
 
@@ -81,6 +96,8 @@ class Relations:
                 return self._union([self.rows(part) for part in parts])
             case PerUnit():
                 return self._per_unit(node)
+            case UnitWindows():
+                return self._windows(node)
 
     def _scan(self, origin: Origin) -> Rows:
         columns = {
@@ -155,11 +172,51 @@ class Relations:
         else:
             places = ", ".join(str(i + 1) for i in range(len(keys)))
             inner = self._select([*keys, *measures], f" FROM {scope.around(below.sql)} AS t GROUP BY {places}")
-        sums = {m.name for m in node.measures if m.aggregate is Aggregate.SUM}
+        return self._narrowed(inner, {m.name for m in node.measures if m.aggregate is Aggregate.SUM})
+
+    def _windows(self, node: UnitWindows) -> Rows:
+        below = self.rows(node.source)
+        scope = Scope(self.dialect, below.columns)
+        made = [*below.columns.items(), *((w.name, self._window(w, scope)) for w in node.windows)]
+        inner = self._select(made, f" FROM {scope.around(below.sql)} AS t")
+        return self._narrowed(inner, {w.name for w in node.windows if w.function == "sum"})
+
+    def _window(self, window: Window, scope: Scope) -> Piece:
+        d = self.dialect
+        arguments = [write(argument, scope) for argument in window.arguments[:1]]
+        x = typed(arguments[0], d) if arguments else ""
+        match window.function, window.arguments:
+            case ("lag" | "lead") as name, (_, Literal(value=int(many))):
+                value = Piece(f"{name}({x}, {many})", arguments[0].sort, arguments[0].reach)
+            case "first_value" | "last_value", _:
+                value = Piece(f"{window.function}({x})", arguments[0].sort, arguments[0].reach)
+            case "row_number" | "rank" | "dense_rank", ():
+                value = Piece(f"{window.function}()", Sort.INTEGER)
+            case _:
+                value = self._measure(Measure(window.name, Aggregate(window.function), window.arguments), scope)
+        by = [f"PARTITION BY {', '.join(self._compared(write(e, scope)) for e in window.partition)}"]
+        if window.order:
+            by.append(f"ORDER BY {', '.join(self._ordered(one, scope) for one in window.order)}")
+        if window.rows is not None:
+            first, last = (_edge(end, word) for end, word in zip(window.rows, ("PRECEDING", "FOLLOWING"), strict=True))
+            by.append(f"ROWS BETWEEN {first} AND {last}")
+        sql = f"{value.sql} OVER ({' '.join(by if window.partition else by[1:])})"
+        return replace(value, sql=d.cast(sql, Sort.INTEGER) if window.function in _PLACES else sql)
+
+    def _compared(self, piece: Piece) -> str:
+        """A value by which rows are grouped: text as it is, letter by letter."""
+        return self.dialect.marked(piece.sql) if piece.sort is Sort.TEXT else typed(piece, self.dialect)
+
+    def _ordered(self, order: Order, scope: Scope) -> str:
+        piece = scope.named(write(order.expression, scope))
+        x = self.dialect.call("binary", piece.sql) if piece.sort is Sort.TEXT else typed(piece, self.dialect)
+        return self.dialect.call("nulls_last_down" if order.descending else "nulls_last", x)
+
+    def _narrowed(self, rows: Rows, sums: set[str]) -> Rows:
         if not sums:
-            return inner
-        outer = [(name, self._narrow(piece) if name in sums else piece) for name, piece in inner.columns.items()]
-        return self._select(outer, f" FROM {inner.sql} AS t")
+            return rows
+        outer = [(name, self._narrow(piece) if name in sums else piece) for name, piece in rows.columns.items()]
+        return self._select(outer, f" FROM {rows.sql} AS t")
 
     def _grouped(self, keys: Sequence[tuple[str, Piece]], measures: Sequence[tuple[str, Piece]], source: str) -> Rows:
         """The same where GROUP BY takes no places: keys get names first, text is marked while it is grouped."""
@@ -202,6 +259,20 @@ class Relations:
                 return Piece(f"{extreme.value}({x})", sort, reach)
             case _:
                 raise ValueError("not a measure of one unit")
+
+
+_PLACES = frozenset({"row_number", "rank", "dense_rank"})
+
+
+def _edge(end: int | None, open_side: str) -> str:
+    """One end of a frame of rows, as an offset."""
+    match end:
+        case None:
+            return f"UNBOUNDED {open_side}"
+        case 0:
+            return "CURRENT ROW"
+        case _:
+            return f"{abs(end)} {'PRECEDING' if end < 0 else 'FOLLOWING'}"
 
 
 def _of(side: str, piece: Piece) -> Piece:

@@ -17,7 +17,7 @@ from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Ro
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.expressions import Call
 from discreet.query.plan.names import is_ours
-from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll, UnitWindows
 from discreet.query.plan.work import Form
 from discreet.query.run import Quote
 
@@ -69,6 +69,8 @@ def _relation(relation: Relation) -> list[str]:
             return [line for part in parts for line in _relation(part)] + ["put the rows together"]
         case PerUnit(source=source):
             return [*_relation(source), "summarise the rows of each unit (exact, a function of that unit alone)"]
+        case UnitWindows(source=source):
+            return [*_relation(source), "look at the rows of each unit in order (exact, a function of that unit alone)"]
 
 
 def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:

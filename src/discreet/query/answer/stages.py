@@ -129,16 +129,21 @@ def _joined(asked: ReleasedJoin, left: Stage, right: Stage) -> Stage:
     partners: dict[tuple[Any, ...], list[int]] = {}
     for i, row in enumerate(right.rows):
         partners.setdefault(tuple(row[b] for _, b in asked.on), []).append(i)
-    rows, within = [], []
+    rows, within, paired = [], [], set[int]()
     for row, ends in zip(left.rows, left.within, strict=True):
         key = tuple(row[a] for a, _ in asked.on)
         found = [] if any(value is None for value in key) else partners.get(key, [])
         for i in found:
             rows.append({**row, **{names[c]: right.rows[i][c] for c in right.columns}})
             within.append({**ends, **{names[c]: e for c, e in right.within[i].items()}})
-        if asked.how is How.LEFT and not found:
+        paired.update(found)
+        if asked.how is not How.INNER and not found:
             rows.append({**row, **dict.fromkeys(names.values())})
             within.append(dict(ends))
+    for i in range(len(right.rows)) if asked.how is How.FULL else ():
+        if i not in paired:
+            rows.append(dict.fromkeys(left.columns) | {names[c]: right.rows[i][c] for c in right.columns})
+            within.append({names[c]: e for c, e in right.within[i].items()})
     nullable = left.nullable | {names[c] for c in right.nullable}
     return Stage((*left.columns, *names.values()), rows, within, nullable=nullable)
 

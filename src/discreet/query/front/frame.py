@@ -17,8 +17,8 @@ from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import cube, rollup
-from discreet.query.front.sql.nested_select import join_of, named_rows, over_released, union_of
-from discreet.query.front.sql.semi_joins import kept_rows
+from discreet.query.front.sql.correlated import kept_rows
+from discreet.query.front.sql.nested_select import join_of, named_rows, over_released, set_of
 from discreet.query.front.verbs import Expr, output
 from discreet.query.plan.expressions import Column, Expression, Literal, columns
 from discreet.query.plan.nodes import How, Order, Question
@@ -327,7 +327,7 @@ class Asked:
 
     def union_all(self, *others: Asked) -> Self:
         """The released rows of this question and of others, which share one price."""
-        return self.again(union_of([self.plan, *(other.plan for other in others)]))
+        return self.again(set_of([self.plan, *(other.plan for other in others)], in_both=None, distinct=False))
 
     def join(self, other: Asked, on: On | None = None, how: str = "inner") -> Self:
         """The released rows of two questions with equal columns, beside each other; they share one price.

@@ -17,7 +17,18 @@ from discreet.query.front.sql.parse import Tables, question, question_over_relea
 from discreet.query.front.unparse_expressions import Released, aggregated, expressed, group_by, identified, named, tail
 from discreet.query.front.unparse_released import nested_sql
 from discreet.query.plan.expressions import Expression
-from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Question, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import (
+    Filter,
+    How,
+    Join,
+    PerUnit,
+    Project,
+    Question,
+    Relation,
+    Scan,
+    UnionAll,
+    UnitWindows,
+)
 from discreet.query.resolve.build import fresh, joined_names
 
 _HINT = "ask it in SQL, in one text"
@@ -146,6 +157,8 @@ class _Writer:
                 outputs = [named(text, name) for text, (name, _) in zip(written, keys, strict=True)]
                 outputs += [named(aggregated(m, rows.spelled), m.name) for m in measures]
                 return f"SELECT {', '.join(outputs)} {rows.clauses}{group_by(written, None)}"
+            case UnitWindows():
+                raise Unsupported("this window of one unit as SQL text", _HINT)
             case UnionAll(parts=parts):
                 return " UNION ALL ".join(self._select(part) for part in parts)
             case _:
@@ -167,6 +180,8 @@ class _Writer:
                 return self.columns(parts[0])
             case PerUnit(keys=keys, measures=measures):
                 return (*(name for name, _ in keys), *(m.name for m in measures))
+            case UnitWindows(source=source, windows=windows):
+                return (*self.columns(source), *(w.name for w in windows))
 
 
 def _both_cases(name: str, taken: Iterable[str]) -> set[str]:

@@ -74,7 +74,7 @@ def _joined(join: ReleasedJoin, text: Callable[[Outcome], str]) -> tuple[Mapping
     left, right = ([name for name, _ in one.columns] for one in (join.left, join.right))
     names = dict(zip(right, joined_names(tuple(left), tuple(right)), strict=True))
     on = " AND ".join(f"a.{identified(x)} = b.{identified(y)}" for x, y in join.on)
-    word = "CROSS JOIN" if not on else "LEFT JOIN" if join.how is How.LEFT else "JOIN"
+    word = "CROSS JOIN" if not on else {How.INNER: "JOIN", How.LEFT: "LEFT JOIN", How.FULL: "FULL JOIN"}[join.how]
     clause = f"({text(join.left)}) AS a {word} ({text(join.right)}) AS b" + (f" ON {on}" if on else "")
     spelled = {name: f"a.{identified(name)}" for name in left}
     return {**spelled, **{new: f"b.{identified(old)}" for old, new in names.items()}}, clause

@@ -60,8 +60,9 @@ def join(
     if not (left.private and right.private):
         left, right, read = _read_alike(left, right, asked)
         stored = {**stored, **read}
-    if right.private and not left.private and asked.how is How.LEFT:
-        raise Unsupported("a LEFT JOIN from a public to a private table", "write the private table first, or JOIN")
+    outer = asked.how is How.LEFT and right.private and not left.private
+    if outer:  # public rows without a partner are nobody's: what they would add is checked where it is asked
+        asked = replace(asked, how=How.INNER)
     both = left.private and right.private
     if both and (reads_numbered(left.relation) or reads_numbered(right.relation)):
         raise Unsupported(
@@ -84,7 +85,8 @@ def join(
         if asked.how is How.LEFT:
             column = replace(column, nullable=True, is_unit=False)  # noqa: PLW2901
         fields[renamed[name]] = column
-    if asked.how is How.INNER:
+    absent = {*left.absent, *(renamed[name] for name in (right.fields if outer else right.absent))}
+    if asked.how is How.INNER and not outer:
         for a, b in asked.on:
             if type(left.fields[a].kind) is type(right.fields[b].kind):
                 _share(fields, a, renamed[b])
@@ -113,6 +115,7 @@ def join(
             ONE_ROW if left.private and one_row_each(right.relation, [b for _, b in asked.on]) else right.caps,
         ),
         tables=tuple(dict.fromkeys(left.tables + right.tables)),
+        absent=frozenset(absent),
         notes=left.notes + right.notes,
     )
 
@@ -203,6 +206,8 @@ def union_all(parts: list[Lowered]) -> Lowered:
     first = parts[0]
     if first.private and any(reads_numbered(part.relation) for part in parts):
         raise Unsupported("UNION ALL of tables in which each row is a person", "ask about each table alone")
+    if any(part.absent for part in parts):
+        raise Unsupported("UNION of a LEFT JOIN from a public table", "write JOIN, or put the private table first")
     if len({part.private for part in parts}) > 1:
         raise Unsupported("UNION ALL of private and public rows", "nobody would protect the public ones; ask apart")
     if len({type(part.unit_kind) for part in parts}) > 1:

@@ -18,6 +18,7 @@ from discreet.query.functions.comparison import as_integer
 from discreet.query.functions.dates import Span, has_bounds, since
 from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
+from discreet.query.lower.absent_rows import check_unchanged
 from discreet.query.lower.key_tuples import tuple_test
 from discreet.query.lower.narrow_keys import narrow_key
 from discreet.query.lower.prune import prune
@@ -253,6 +254,14 @@ def _of_some_units(measure: Measure, source: Lowered) -> Measure:
 
 
 def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
+    made = _measured(measure, source)
+    if made.measure.aggregate is not Aggregate.COUNT_UNITS:  # rows without a partner have no unit
+        values = tuple(x.lowered for x in made.arguments)
+        check_unchanged(measure.aggregate.name, source.absent, values, made.where)
+    return made
+
+
+def _measured(measure: Measure, source: Lowered) -> LoweredMeasure:
     measure = _of_some_units(measure, source)
     where = None if measure.where is None else predicate(measure.where, source.fields, "FILTER").lowered
     arguments = tuple(typed(a, source.fields, keyed=False) for a in measure.arguments)

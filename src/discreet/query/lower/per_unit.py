@@ -65,7 +65,8 @@ def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
     relation: Relation = PerUnit(source.relation, (*lowered_keys, *carried(source)), tuple(measures))
     if any(not isinstance(e, Column) for _, e in above):
         relation = Project(relation, (*above, *carried(source)))
-    return replace(source, relation=relation, fields=fields, listings={})
+    # Rows without a unit are nobody's, and left out for good where a key names the unit.
+    return replace(source, relation=relation, fields=fields, listings={}, absent=frozenset())
 
 
 def names_one_unit(x: TypedColumn, catalog: Catalog) -> bool:
@@ -120,12 +121,9 @@ def _measure(
                 refuse(f"COUNT(DISTINCT x) needs exact values; {bound(x)}")
             return _one(measure, x, where, TypedColumn(COUNTED, nullable=False))
         case Aggregate.SUM:
-            x = as_integer(x) if isinstance(x.kind, Boolean) else bounded(x)
-            kind = number(x, what)
-            ends = (0 if kind.low >= 0 else -LARGEST), (0 if kind.high <= 0 else LARGEST)
-            return _one(measure, x, where, TypedColumn(Number(kind.step, *ends)))
+            x, kind = sum_of(x)
+            return _one(measure, x, where, TypedColumn(kind))
         case Aggregate.AVG:
-            x = as_integer(x) if isinstance(x.kind, Boolean) else bounded(x)
             return _average(measure, x, where, place)
         case _:
             if isinstance(x.kind, (Real, Boolean)):
@@ -161,19 +159,32 @@ def _only(value: Expression, where: Expression | None) -> Expression:
 def _average(
     measure: Measure, x: Typed, where: Expression | None, place: int
 ) -> tuple[list[Measure], Expression, TypedColumn]:
-    """Σx / n as its whole part and 2^k times what is left over; each step stays in 64 bits."""
+    total, many = f"{UNIT}_sum_{place}", f"{UNIT}_count_{place}"
+    null = x.nullable or where is not None
+    x, cells, kind = mean_of(x, Column(total), Column(many))
+    value = _only(x.lowered, where)
+    measures = [Measure(total, Aggregate.SUM, (value,)), Measure(many, Aggregate.COUNT, (value,))]
+    return measures, cells, TypedColumn(kind, null)
+
+
+def sum_of(x: Typed) -> tuple[Typed, Number]:
+    """What is summed of the rows of one unit, and the kind of the sum."""
+    x = as_integer(x) if isinstance(x.kind, Boolean) else bounded(x)
+    kind = number(x, "SUM")
+    return x, Number(kind.step, 0 if kind.low >= 0 else -LARGEST, 0 if kind.high <= 0 else LARGEST)
+
+
+def mean_of(x: Typed, total: Expression, many: Expression) -> tuple[Typed, Expression, Number]:
+    """Of which values; Σx / n as its whole part and 2^k times what is left over, each step in 64 bits; and its kind."""
+    x = as_integer(x) if isinstance(x.kind, Boolean) else bounded(x)
     kind = number(x, "AVG")
     if is_wide(x):
         refuse(f"AVG needs a number with bounds; {bound(x)}")
     times = 1 << max(0, min(FRACTION_BITS, 61 - reach(kind).bit_length()))
-    total, many = f"{UNIT}_sum_{place}", f"{UNIT}_count_{place}"
-    value = _only(x.lowered, where)
-    measures = [Measure(total, Aggregate.SUM, (value,)), Measure(many, Aggregate.COUNT, (value,))]
-    n = call("least", Column(many), MOST_ROWS)
+    n = call("least", many, MOST_ROWS)
     # The sum saturates at ±2^62 and n at 2^42, far beyond any table; clamping keeps the claim true even there.
-    whole_part = within(call("div", Column(total), n), -LARGEST, LARGEST, (kind.low, kind.high))
-    rest = call("div", call("mul", call("mod", Column(total), n), times), n)
+    whole_part = within(call("div", total, n), -LARGEST, LARGEST, (kind.low, kind.high))
+    rest = call("div", call("mul", call("mod", total, n), times), n)
     low, high = kind.low * times, kind.high * times
     cells = within(call("add", call("mul", whole_part, times), rest), low - times, high + times, (low, high))
-    null = x.nullable or where is not None
-    return measures, cells, TypedColumn(Number(kind.step / times, low, high), null)
+    return x, cells, Number(kind.step / times, low, high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.query.plan.expressions import Column, Expression, columns
-from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll, UnitWindows
 
 
 def names(relation: Relation) -> tuple[str, ...]:
@@ -19,6 +19,8 @@ def names(relation: Relation) -> tuple[str, ...]:
             return names(parts[0])
         case PerUnit(keys=keys, measures=measures):
             return tuple(name for name, _ in keys) + tuple(m.name for m in measures)
+        case UnitWindows(source=source, windows=windows):
+            return names(source) + tuple(w.name for w in windows)
         case Scan():
             raise TypeError("a Scan is read by a Project")
 
@@ -44,6 +46,13 @@ def prune(relation: Relation, needed: frozenset[str]) -> Relation:
             used = tuple(m for m in measures if m.name in needed)
             read = _read(*(e for _, e in keys), *(a for m in used for a in m.arguments))
             return PerUnit(prune(source, read), keys, used)
+        case UnitWindows(source=source, windows=windows):
+            kept_windows = tuple(w for w in windows if w.name in needed)
+            below = prune(
+                source,
+                needed.difference(w.name for w in windows) | _read(*(e for w in kept_windows for e in w.expressions)),
+            )
+            return UnitWindows(below, kept_windows) if kept_windows else below
 
 
 def _over(source: Relation, made: tuple[tuple[str, Expression], ...]) -> Relation:

@@ -10,10 +10,11 @@ from discreet.errors import Unsupported
 from discreet.messages import Message
 from discreet.query.functions.typed_values import TypedColumn, refuse
 from discreet.query.lower.bounding import rows
-from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import Filter, PerUnit, Project, Relation, Scan, parts_of
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Filter, PerUnit, Project, Relation, Scan, UnitWindows, parts_of
 from discreet.query.plan.schema import Caps, Schema
 from discreet.query.plan.types import Kind, Value
+from discreet.query.typing.refine import conjuncts
 
 UNIT = "__unit"
 """The column in which lowered private relations carry the unit."""
@@ -35,6 +36,9 @@ class Lowered:
     tables: tuple[str, ...]
     listings: Mapping[Expression, tuple[Value, ...]] = field(default_factory=dict)
     """Keys of lowered expressions that a condition right below lists."""
+    absent: frozenset[str] = frozenset()
+    """Where public rows were joined to private ones by LEFT JOIN: the columns that are NULL in a public row without a
+    partner. Such rows are nobody's and are left out; so only what they do not change may be asked."""
     notes: tuple[Message, ...] = ()
     """What whoever reads the answer should know about conditions: see ``declared_bounds.notes``."""
 
@@ -44,14 +48,35 @@ ONE_ROW = Caps(max_rows=1)
 
 def one_row_each(relation: Relation, apart: Collection[str] = ()) -> bool:
     """Whether each unit has at most one row with the same values of the columns ``apart`` in a lowered relation: a
-    summary by the unit and no more than these, then row by row.
+    summary by the unit and no more than these, or the first row of each such part; then row by row.
     """
     names = set(apart)
-    while isinstance(relation, Filter | Project):
-        if isinstance(relation, Project):
-            names = {name for name in names if (name, Column(name)) in relation.columns}
+    firsts: set[str] = set()
+    while isinstance(relation, Filter | Project | UnitWindows):
+        match relation:
+            case Filter(predicate=predicate):
+                firsts |= {name for e in conjuncts(predicate) if (name := _first(e)) is not None}
+            case Project(columns=made):
+                names = {name for name in names if (name, Column(name)) in made}
+                firsts = {e.name for name, e in made if name in firsts and isinstance(e, Column)}
+            case UnitWindows(windows=windows):
+                parts = {Column(name) for name in (UNIT, *names)}
+                whole = [
+                    w for w in windows if w.function == "row_number" and w.partition and parts.issuperset(w.partition)
+                ]
+                if any(w.name in firsts for w in whole):
+                    return True
         relation = relation.source
     return isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= {UNIT, *names}
+
+
+def _first(condition: Expression) -> str | None:
+    """The column of which it says that it is at most 1."""
+    match condition:
+        case Call("eq" | "le", (Column(name), Literal(value=1))) | Call("lt", (Column(name), Literal(value=2))):
+            return name
+        case _:
+            return None
 
 
 def joint_caps(*caps: Caps | None) -> Caps | None:

@@ -13,14 +13,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.query.functions.typed_values import Typed, is_null_literal, refuse
+from discreet.query.lower.absent_rows import is_null
 from discreet.query.lower.join import join, union_all
 from discreet.query.lower.per_unit import per_unit
 from discreet.query.lower.prune import prune
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, carried, check_names
 from discreet.query.lower.scan import as_stored, scan, through_of
+from discreet.query.lower.unit_windows import unit_windows
 from discreet.query.plan.expressions import Expression
 from discreet.query.plan.names import quoted
-from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Relation, Scan, UnionAll, UnitWindows
 from discreet.query.typing.declared_bounds import notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import listings, meet, narrowed
@@ -50,7 +52,7 @@ def _check_size(relation: Relation) -> None:
         if depth > DEEPEST_RELATION or nodes + len(stack) > MOST_RELATIONS:
             refuse("this question has too many parts: subqueries, joins or unions")
         match node:
-            case Filter(source=source) | Project(source=source) | PerUnit(source=source):
+            case Filter(source=source) | Project(source=source) | PerUnit(source=source) | UnitWindows(source=source):
                 stack.append((source, depth + 1))
             case Join(left=left, right=right):
                 stack += [(left, depth + 1), (right, depth + 1)]
@@ -74,6 +76,8 @@ def _lower(relation: Relation, catalog: Catalog) -> Lowered:
             return union_all([_lower(part, catalog) for part in parts])
         case PerUnit(source=source):
             return per_unit(_lower(source, catalog), relation, catalog)
+        case UnitWindows(source=source):
+            return unit_windows(_lower(source, catalog), relation, catalog)
 
 
 def _join(asked: Join, catalog: Catalog) -> Lowered:
@@ -129,6 +133,7 @@ def _project(source: Lowered, columns: Columns) -> Lowered:
         relation=Project(source.relation, (*((n, t.lowered) for n, t in made.items()), *carried(source))),
         fields={name: t.column for name, t in made.items()},
         listings={},
+        absent=frozenset(name for name, t in made.items() if source.absent and is_null(t.lowered, source.absent)),
     )
 
 

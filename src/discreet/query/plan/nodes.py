@@ -51,6 +51,7 @@ class How(Enum):
 
     INNER = "inner"
     LEFT = "left"
+    FULL = "full"  # of released rows only
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,9 @@ class Join:
     right: Relation
     on: tuple[tuple[str, str], ...]
     how: How = How.INNER
+
+    def __post_init__(self) -> None:
+        assert self.how is not How.FULL  # noqa: S101 - rows that nobody has a unit for
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +92,26 @@ class PerUnit:
     measures: tuple[Measure, ...]
 
 
-Relation: TypeAlias = Scan | Filter | Project | Join | UnionAll | PerUnit
+@dataclass(frozen=True, slots=True)
+class UnitWindows:
+    """The rows of the source, each with further columns: window functions over rows of its own unit, or of public rows.
+
+    Each ``partition`` holds the unit; so what a row gets is a function of the rows of its unit alone. NULLs come last.
+    On the surface, rows that ORDER BY leaves equal are ordered by all columns of the source; lowered, ``order`` has it.
+    """
+
+    source: Relation
+    windows: tuple[Window, ...]
+
+
+Relation: TypeAlias = Scan | Filter | Project | Join | UnionAll | PerUnit | UnitWindows
 
 
 def parts_of(relation: Relation) -> Iterator[Relation]:
     """The relation and all that it is made of."""
     yield relation
     match relation:
-        case Filter(source=source) | Project(source=source) | PerUnit(source=source):
+        case Filter(source=source) | Project(source=source) | PerUnit(source=source) | UnitWindows(source=source):
             yield from parts_of(source)
         case Join(left=left, right=right):
             yield from parts_of(left)
@@ -153,7 +169,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A window function over released rows: one value for each row that HAVING keeps.
+    """A window function: over released rows, one value for each row that HAVING keeps; or over rows of one unit.
 
     ``rows`` is a frame of rows around each one, as offsets of its first and last (None: to the end of the part).
     Without one, an aggregate is of the whole part, or with an order of all rows up to this one and its equals.
@@ -165,6 +181,11 @@ class Window:
     partition: tuple[Expression, ...] = ()
     order: tuple[Order, ...] = ()
     rows: tuple[int | None, int | None] | None = None
+
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All that it reads: arguments, PARTITION BY and ORDER BY."""
+        return (*self.arguments, *self.partition, *(o.expression for o in self.order))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fractions import Fraction
 
 from discreet.errors import BadQuestion
-from discreet.query.plan.expressions import Call, Expression, walk
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.names import is_ours, quoted
-from discreet.query.plan.nodes import Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import (
+    Aggregate,
+    Filter,
+    How,
+    Join,
+    Measure,
+    PerUnit,
+    Project,
+    Relation,
+    Scan,
+    UnionAll,
+    UnitWindows,
+    Window,
+)
 
 MOST_STEPS = 1_000
 """Nodes of one plan."""
@@ -126,6 +140,36 @@ def per_unit(rows: Rows, keys: Sequence[tuple[str, Expression]], measures: Seque
     names = [*(name for name, _ in keys), *(measure.name for measure in measures)]
     unique(names)
     return _over(PerUnit(rows.relation, tuple(keys), tuple(measures)), names, [rows], said)
+
+
+def distinct_rows(rows: Rows) -> Rows:
+    """The distinct rows of each unit; NULL is equal to NULL."""
+    return per_unit(rows, [(name, Column(name)) for name in rows.columns], [])
+
+
+def rows_by_side(parts: Sequence[Rows], *, in_both: bool) -> Rows:
+    """INTERSECT: the distinct rows of each unit that are in the first part and in the second; or EXCEPT: not there."""
+    if len(parts[0].columns) != len(parts[1].columns):
+        raise BadQuestion("the parts of INTERSECT or EXCEPT have different numbers of columns")
+    side = fresh("side", parts[0].columns)
+    marked = [projected(rows, [*((name, Column(name)) for name in rows.columns), (side, Literal(Fraction(place)))])
+              for place, rows in enumerate(parts)]  # fmt: skip
+    both = united(marked)
+    names = both.columns[:-1]
+    places = (Measure(fresh("least", names), Aggregate.MIN, (Column(side),)),
+              Measure(fresh("greatest", names), Aggregate.MAX, (Column(side),)))  # fmt: skip
+    found = per_unit(both, [(name, Column(name)) for name in names], places)
+    ends = (0, 1 if in_both else 0)
+    tests = (Call("eq", (Column(m.name), Literal(Fraction(end)))) for m, end in zip(places, ends, strict=True))
+    return projected(filtered(found, conjunction(*tests)), [(name, Column(name)) for name in names])
+
+
+def windowed(rows: Rows, windows: Sequence[Window]) -> Rows:
+    """Further columns: window functions over the rows of one unit."""
+    names = [*rows.columns, *(window.name for window in windows)]
+    unique(names)
+    said = [e for window in windows for e in window.expressions]
+    return _over(UnitWindows(rows.relation, tuple(windows)), names, [rows], said)
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

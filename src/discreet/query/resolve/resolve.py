@@ -14,12 +14,26 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.catalogue import OF_RELEASED
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, replace_columns, walk
 from discreet.query.plan.nodes import Key, Measure, Order, Outcome, Question, Window
-from discreet.query.resolve.build import Rows, filtered, fresh, match, per_unit, projected, show, size, unique, unknown
+from discreet.query.resolve.build import (
+    Rows,
+    filtered,
+    fresh,
+    match,
+    per_unit,
+    projected,
+    show,
+    size,
+    unique,
+    unknown,
+    windowed,
+)
 from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, guess, parts_of
 
 MOST_OUTPUTS = 200
 MOST_KEYS = 20
 MOST_SETS = 64
+
+_NO_WINDOWS: Mapping[Windowed, str] = {}
 
 # --- names ------------------------------------------------------------------------------------------------------------
 
@@ -92,8 +106,11 @@ class Scope:
         return next(source for source in self.sources if source.name == found[0])
 
 
-def rowwise(said: Said, scope: Scope, where: str) -> Expression:
-    """An expression of one row; ``where`` says in words what must not hold an aggregate."""
+def rowwise(said: Said, scope: Scope, where: str, windows: Mapping[Windowed, str] = _NO_WINDOWS) -> Expression:
+    """An expression of one row; ``where`` says in words what must not hold an aggregate.
+
+    ``windows`` are window functions that the rows have as columns.
+    """
     match said:
         case Name():
             return Column(scope.find(said))
@@ -102,11 +119,28 @@ def rowwise(said: Said, scope: Scope, where: str) -> Expression:
         case Apply(function="grouping"):
             raise Unsupported(f"GROUPING in {where}", "use it in SELECT, HAVING or ORDER BY, with the groups")
         case Apply(function=function, arguments=arguments):
-            return called(function, [rowwise(a, scope, where) for a in arguments])
+            return called(function, [rowwise(a, scope, where, windows) for a in arguments])
+        case Windowed() if said in windows:
+            return Column(windows[said])
         case Windowed():
-            raise Unsupported(f"a window function in {where}", "use it in SELECT or QUALIFY, over released values")
+            raise Unsupported(f"a window function in {where}", "use it in SELECT or QUALIFY, or in a subquery")
         case Total():
             raise Unsupported(f"an aggregate in {where}", "aggregate in SELECT, HAVING or ORDER BY, or in a subquery")
+
+
+def with_windows(rows: Rows, scope: Scope, said: Iterable[Said]) -> tuple[Rows, dict[Windowed, str]]:
+    """The rows with a column for each window function in these expressions, and what the columns are called."""
+    every = dict.fromkeys(part for one in said for part in parts_of(one) if isinstance(part, Windowed))
+    names: dict[Windowed, str] = {}
+    made: list[Window] = []
+    for one in every:
+        names[one] = fresh(guess(one, scope.spell), {*rows.columns, *names.values()})
+        arguments, partition = (
+            tuple(rowwise(e, scope, "a window function") for e in some) for some in (one.arguments, one.partition)
+        )
+        order = tuple(Order(rowwise(by, scope, "a window function"), down) for by, down in one.order)
+        made.append(Window(names[one], one.function, arguments, partition, order, one.rows))
+    return (windowed(rows, made) if made else rows), names
 
 
 def called(function: str, arguments: Sequence[Expression]) -> Expression:
@@ -373,7 +407,7 @@ def ask(
     """A question about the rows. ``sets`` are grouping sets of the keys as they were given; None: one set with all."""
     for _, column in groups.columns:
         check_after(column)
-    inside = [e for w in groups.windows for e in (*w.arguments, *w.partition, *(o.expression for o in w.order))]
+    inside = [e for w in groups.windows for e in w.expressions]
     for expression in (groups.having, groups.qualify, *(order.expression for order in groups.order), *inside):
         if expression is not None:
             check_after(expression)
@@ -406,12 +440,14 @@ def summarised(rows: Rows, groups: Groups) -> Rows:
     after = [column for _, column in groups.columns] + ([] if groups.having is None else [groups.having])
     if any(isinstance(part, Call) and part.function == "grouping" for one in after for part in walk(one)):
         raise Unsupported("GROUPING in a subquery", "use it at the end, with ROLLUP, CUBE or GROUPING SETS")
-    if groups.windows or groups.qualify is not None:
-        raise Unsupported("a window function per unit", "use it at the end, over released values")
     keys = [(key.name, key.expression) for key in groups.keys]
     found = per_unit(rows, keys, groups.measures)
     if groups.having is not None:
         found = filtered(found, groups.having)
+    if groups.windows:
+        found = windowed(found, groups.windows)
+    if groups.qualify is not None:
+        found = filtered(found, groups.qualify)
     if groups.columns != tuple((name, Column(name)) for name in found.columns):
         found = projected(found, groups.columns)
     return found

@@ -69,7 +69,7 @@ def test_a_released_number_is_a_short_constant_near_to_it(value: float) -> None:
 @pytest.mark.parametrize(
     ("where", "word"),
     [
-        ("price > (SELECT AVG(price) FROM items AS i WHERE i.order_id = items.order_id)", "depends on the row around"),
+        ("price > (SELECT AVG(i.price) FROM items i WHERE i.price > items.price)", "without a pair of equal columns"),
         ("price > (SELECT AVG(price) FROM items WHERE price > (SELECT AVG(price) FROM items))", "inside a subquery"),
         ("price > (SELECT AVG(price), COUNT(*) FROM items)", "more than one value"),
         ("price > (SELECT AVG(price) FROM items GROUP BY order_id)", "more than one value"),

@@ -14,7 +14,6 @@ REFUSED: list[tuple[str, str, str]] = [
     ("E3", f"{V} WHERE cost > ALL (SELECT age FROM patients)", "ANY or ALL"),
     ("E3", f"{V} WHERE cost = ANY (SELECT age FROM patients)", "ANY or ALL"),
     ("E3", f"{V} WHERE note LIKE ANY ('a', 'b')", "ANY or ALL"),
-    ("E3", f"{V} WHERE patient_id NOT IN (SELECT id FROM patients)", "NOT IN (SELECT ...)"),
     ("E3", "SELECT COUNT(*), (SELECT COUNT(*) FROM visits) FROM visits", "a subquery inside an expression"),
     # E5: what one more row would shift
     ("E5", "SELECT SUM(cost) OVER (PARTITION BY clinic) FROM visits", "a window function over rows"),
@@ -24,13 +23,12 @@ REFUSED: list[tuple[str, str, str]] = [
     ("E5", f"{V} TABLESAMPLE 10 PERCENT", "TABLESAMPLE"),
     ("E5", f"{V} TABLESAMPLE RESERVOIR(10)", "TABLESAMPLE"),
     ("E5", "SELECT DISTINCT ON (clinic) clinic, cost FROM visits", "DISTINCT ON"),
-    ("E5", "SELECT COUNT(*) FROM (SELECT cost FROM visits LIMIT 1) t", "ORDER BY or LIMIT in a subquery"),
-    ("E5", "SELECT COUNT(*) FROM (SELECT cost FROM visits ORDER BY cost) t", "ORDER BY or LIMIT in a subquery"),
-    ("E5", "WITH t AS (SELECT cost FROM visits LIMIT 1) SELECT COUNT(*) FROM t", "ORDER BY or LIMIT in a subquery"),
+    ("E5", "SELECT COUNT(*) FROM (SELECT cost FROM visits LIMIT 1) t", "LIMIT in a subquery"),
+    ("E5", "WITH t AS (SELECT cost FROM visits LIMIT 1) SELECT COUNT(*) FROM t", "LIMIT in a subquery"),
     (
         "E5",
         "SELECT COUNT(*) FROM (SELECT cost FROM visits UNION ALL SELECT age FROM patients LIMIT 3) t",
-        "ORDER BY or LIMIT in a subquery",
+        "LIMIT in a subquery",
     ),
     # E2, E1: joins
     ("E1", "SELECT COUNT(*) FROM visits LEFT JOIN patients ON patient_id = id AND cost > 3", "a LEFT JOIN on more"),
@@ -52,12 +50,11 @@ REFUSED: list[tuple[str, str, str]] = [
     ("E1", "SELECT COUNT(*) FROM visits SEMI JOIN patients ON patient_id = id", "SEMI JOIN"),
     ("E1", "SELECT COUNT(*) FROM visits ANTI JOIN patients ON patient_id = id", "ANTI JOIN"),
     ("E1", "SELECT COUNT(*) FROM visits ASOF JOIN patients ON patient_id = id", "ASOF JOIN"),
-    ("E1", "SELECT COUNT(*) FROM visits, LATERAL (SELECT 1 FROM patients) t", "LATERAL"),
+    ("E1", "SELECT COUNT(*) FROM visits, LATERAL (SELECT 1 FROM patients) t", "a subquery inside"),
     # E8: set operations
-    ("E8", "SELECT COUNT(*) FROM (SELECT cost FROM visits EXCEPT SELECT age FROM patients) t", "EXCEPT"),
-    ("E8", "SELECT COUNT(*) FROM (SELECT cost FROM visits INTERSECT SELECT age FROM patients) t", "INTERSECT"),
-    ("E8", "SELECT COUNT(*) FROM (SELECT cost FROM visits UNION SELECT age FROM patients) t", "UNION"),
-    ("E8", f"{V} EXCEPT {V}", "set operation"),
+    ("E8", "SELECT COUNT(*) FROM (SELECT cost FROM visits EXCEPT ALL SELECT age FROM patients) t", "EXCEPT ALL"),
+    ("E8", f"{V} INTERSECT ALL {V}", "INTERSECT ALL"),
+    ("E5", "SELECT COUNT(*) FROM visits WHERE RANK() OVER (PARTITION BY patient_id ORDER BY cost) = 1", "a window"),
     # E10: metadata
     ("E10", "SUMMARIZE visits", "the statement SUMMARIZE"),
     ("E10", "DESCRIBE visits", "the statement DESCRIBE"),
@@ -194,9 +191,6 @@ REFUSED: list[tuple[str, str, str]] = [
 def test_refused_by_name(attack: str, text: str, what: str) -> None:
     with pytest.raises(BadQuestion) as caught:
         read(text)
-    if what == "set operation":
-        assert "one SELECT" in str(caught.value)
-        return
     assert isinstance(caught.value, Unsupported), f"{attack}: {caught.value}"
     assert caught.value.what.startswith(what)
     assert caught.value.hint

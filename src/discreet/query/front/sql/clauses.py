@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import combinations, product
 from math import prod
 
@@ -14,7 +15,7 @@ from discreet.query.front.sql.refusals import only, refusal
 from discreet.query.plan.expressions import Literal
 from discreet.query.resolve.build import match
 from discreet.query.resolve.resolve import MOST_SETS, Scope
-from discreet.query.resolve.unresolved import Name, Output, Said, has_total
+from discreet.query.resolve.unresolved import Name, Output, Said, Windowed, apply, has_total
 
 SELECT = ("with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit",
           "offset")  # fmt: skip
@@ -51,9 +52,45 @@ def is_distinct(node: exp.Expr) -> bool:
     if found is None:
         return False
     if found.args.get("on") is not None:
-        raise Unsupported("DISTINCT ON", "group by these columns instead")
+        return False
     only(found)
     return True
+
+
+def first_of_each(node: exp.Expr, outputs: Sequence[Output]) -> Said | None:
+    """DISTINCT ON (a) ... ORDER BY a, b: the condition that a row is the first of its part."""
+    found = node.args.get("distinct")
+    if found is None or found.args.get("on") is None:
+        return None
+    only(found, "on")
+    by = found.args["on"]
+    keys = tuple(said(one) for one in (by.expressions if type(by) is exp.Tuple else [by]))
+    place = Windowed("row_number", (), keys, tuple(order_of(node, outputs)))
+    return apply("eq", place, Literal(Fraction(1)))
+
+
+def set_distinct(node: exp.SetOperation) -> bool:
+    """Whether UNION, INTERSECT or EXCEPT is of distinct rows, as it is without ALL."""
+    distinct = bool(node.args.get("distinct"))
+    if not distinct and type(node) is not exp.Union:
+        word = type(node).__name__.upper()
+        raise Unsupported(f"{word} ALL", f"write {word}, which is about distinct rows")
+    return distinct
+
+
+def set_parts(node: exp.SetOperation) -> list[exp.Expr]:
+    """What UNION puts together, from left to right, found without recursion; the two sides of INTERSECT or EXCEPT."""
+    found: list[exp.Expr] = []
+    waiting: list[exp.Expr] = [node]
+    while waiting:
+        part = waiting.pop()
+        within = type(part) is exp.Union is type(node) and (set_distinct(node) or not set_distinct(part))
+        if part is not node and (not within or any(part.args.get(one) for one in ("order", "limit", "with_"))):
+            found.append(part)
+            continue
+        only(part, "this", "expression", "distinct", *(("with_", "order", "limit", "offset") if part is node else ()))
+        waiting += [part.args["expression"], part.this]
+    return found
 
 
 def where_of(node: exp.Expr) -> Said | None:

@@ -1,4 +1,6 @@
-"""Subqueries that are one value: ``x > (SELECT AVG(x) FROM t)``, and CTEs of one row that stand beside a table in FROM.
+"""Subqueries that are one value: ``x > (SELECT AVG(x) FROM t)``, and CTEs of one row that stand beside a table in FROM;
+and those that are a list of released groups: ``x IN (SELECT x FROM t GROUP BY x ORDER BY COUNT(*) DESC LIMIT 5)``, or a
+JOIN with such a subquery.
 
 What is asked of private tables is released first, for a part of the price, and the rest of the question is asked with
 the released value in its place, a public constant like any other. What is asked of public tables is looked up.
@@ -19,7 +21,7 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.messages import Message, message
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.parse import public_relation, question_of
-from discreet.query.front.sql.syntax_tree import read_expression
+from discreet.query.front.sql.syntax_tree import chain, read_expression
 from discreet.query.lower.lower import LoweredQuestion
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Aggregate, Question, Relation
@@ -31,7 +33,8 @@ from discreet.query.resolve.unresolved import has_total
 MOST_CONSTANTS = 8
 _BITS = 40
 """A released number becomes a constant of so many bits: all that noise leaves of it, and no more."""
-_FROM = (exp.From, exp.Join, exp.CTE, exp.Union, exp.Subquery, exp.In, exp.Exists, exp.Any, exp.All)
+_FROM = (exp.From, exp.Join, exp.CTE, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.In, exp.Exists, exp.Any,
+         exp.All, exp.Lateral)  # fmt: skip
 _NESTED = ("a subquery inside a subquery that is one value", "release the inner one first, and write its value")
 
 
@@ -42,7 +45,14 @@ class Missing:
     like: Value
 
 
-Known: TypeAlias = Value | Missing
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Released groups, as the rows of a list: each has as many values as there are columns before IN."""
+
+    rows: tuple[tuple[Value, ...], ...]
+
+
+Known: TypeAlias = Value | Missing | Listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,28 +76,42 @@ class Staged:
         """The question with these values for the constants, in their order."""
         tree = self.node.copy()
         for mark in list(tree.find_all(exp.Placeholder)):
-            mark.replace(_written(values[int(mark.this)]))
+            value = values[int(mark.this)]
+            if type(mark.parent) is exp.In and mark.arg_key == "expressions":
+                _fill_list(mark.parent, value)
+            else:
+                assert not isinstance(value, Listed)  # noqa: S101
+                mark.replace(_written(value))
         return question_of(tree, self.schemas)
 
 
 def staged_question(node: exp.Expr, schemas: Mapping[str, Schema]) -> Staged | Question:
     """The plan of a question's syntax tree; with subqueries that are one value, what must be known first."""
-    if not _scalars(node):
+    node = _with_lists(node)
+    lists = _lists(node)
+    if not lists and not _scalars(node):
         try:
             return question_of(node, schemas)
         except BadQuestion:
             tree = _without_one_row_tables(node.copy(), schemas)
-            if tree is None:
+            lists = _lists(node, grouped=True)
+            if tree is None and not lists:
                 raise
-            node = tree
+            node = tree or node
     tree = node.copy()
-    found = _scalars(tree)
-    if len(found) > MOST_CONSTANTS:
-        raise BadQuestion(f"at most {MOST_CONSTANTS} subqueries can be one value each")
-    alone = [_alone(one) for one in found]
-    constants = tuple(_constant(one, schemas) for one in alone)
-    for i, one in enumerate(found):
-        one.replace(exp.Placeholder(this=str(i)))
+    lists = _lists(tree, grouped=bool(lists))
+    found = [one for one in _scalars(tree) if not any(_within(one, other) for other in lists)]
+    if len(found) + len(lists) > MOST_CONSTANTS:
+        raise BadQuestion(f"at most {MOST_CONSTANTS} subqueries can be one value or a list each")
+    constants = tuple(_constant(_alone(one), schemas) for one in found)
+    constants += tuple(Constant(question_of(_alone(one), schemas), None) for one in lists)
+    for i, one in enumerate([*found, *lists]):
+        mark = exp.Placeholder(this=str(i))
+        if one in lists and one.parent is not None:
+            one.parent.set("expressions", [mark])
+            one.parent.set("query", None)
+        else:
+            one.replace(mark)
     _drop_unused_ctes(tree)
     return Staged(constants, tree, schemas)
 
@@ -95,12 +119,79 @@ def staged_question(node: exp.Expr, schemas: Mapping[str, Schema]) -> Staged | Q
 def _scalars(node: exp.Expr) -> list[exp.Expr]:
     """The subqueries that stand where a value does."""
     found: list[exp.Expr] = [
-        one for one in node.find_all(exp.Subquery) if one is not node and type(one.parent) not in _FROM
+        one
+        for one in node.find_all(exp.Subquery)
+        if one is not node and type(one.parent) not in _FROM and _is_alone(_alone(one))
     ]
     inside = [one for one in found if any(other is not one and _within(one, other) for other in found)]
     if inside:
         raise Unsupported(*_NESTED)
     return found
+
+
+def _lists(node: exp.Expr, *, grouped: bool = False) -> list[exp.Expr]:
+    """The subqueries after IN that are the first few of released groups; with ``grouped``, also those that are all."""
+    found: list[exp.Expr] = []
+    for one in node.find_all(exp.In):
+        query = one.args.get("query")
+        inner = query
+        while type(inner) is exp.Subquery:
+            inner = inner.this
+        if query is None or type(inner) is not exp.Select:
+            continue
+        few = inner.args.get("limit") is not None or (grouped and inner.args.get("group") is not None)
+        if few and _is_alone(_alone(query)):
+            found.append(query)
+    return found
+
+
+def _with_lists(tree: exp.Expr) -> exp.Expr:
+    """The tree with ``x IN (SELECT k ...)`` for each JOIN with the first few of released groups, on their keys."""
+    for select in list(tree.find_all(exp.Select)):
+        for join in list(select.args.get("joins") or []):
+            condition = _as_list(join)
+            if condition is not None:
+                select.set("joins", [one for one in select.args["joins"] if one is not join])
+                select.where(condition, copy=False)
+    return tree
+
+
+def _as_list(join: exp.Expr) -> exp.Expr | None:
+    subquery, on = join.this, join.args.get("on")
+    if type(subquery) is not exp.Subquery or type(subquery.this) is not exp.Select or on is None:
+        return None
+    select, alias = subquery.this, subquery.args.get("alias")
+    limited = select.args.get("limit") is not None and select.args.get("group") is not None
+    if not limited or any(join.args.get(part) for part in ("side", "using", "method")) or alias is None:
+        return None
+    name, own = identifier(alias.this).casefold(), {one.alias_or_name.casefold() for one in select.expressions}
+    ours, theirs = [], []
+    for part in chain(on) if type(on) is exp.And else [on]:
+        sides = [part.this, part.expression] if type(part) is exp.EQ else []
+        keys = [x for x in sides if type(x) is exp.Column and _names(x, name, own)]
+        if len(keys) != 1:
+            return None
+        theirs.append(exp.Column(this=keys[0].this.copy()))
+        ours.append(next(x for x in sides if x is not keys[0]).copy())
+    # What else the subquery gives may be named elsewhere: then it is no list.
+    names = [c for c in join.root().find_all(exp.Column) if c.args.get("table") is not None and _names(c, name, own)]
+    if any(not _inside(c, join) for c in names):
+        return None
+    rows = exp.Select(expressions=theirs, from_=exp.From(this=subquery.copy()))
+    value = ours[0] if len(ours) == 1 else exp.Tuple(expressions=ours)
+    rows.set("limit", select.args["limit"].copy())  # as the subquery below has it: so it is seen to be a list
+    return exp.In(this=value, query=exp.Subquery(this=rows))
+
+
+def _names(column: exp.Expr, table: str, columns: set[str]) -> bool:
+    """Whether a column is one of these, of this table."""
+    of = column.args.get("table")
+    named = type(column.this) is exp.Identifier and identifier(column.this).casefold() in columns
+    return named and (of is None or identifier(of).casefold() == table)
+
+
+def _inside(node: exp.Expr, other: exp.Expr) -> bool:
+    return node is other or _within(node, other)
 
 
 def _within(node: exp.Expr, other: exp.Expr) -> bool:
@@ -113,27 +204,28 @@ def _within(node: exp.Expr, other: exp.Expr) -> bool:
 def _constant(node: exp.Expr, schemas: Mapping[str, Schema]) -> Constant:
     tables, ctes = _tables(node), {_cte_name(one) for one in node.find_all(exp.CTE)}
     known = {name.casefold(): schema for name, schema in schemas.items()}
-    _check_alone(node)
     if all(name in ctes or (name in known and known[name].table.public) for name in tables):
         return Constant(None, public_relation(node, schemas))
     asked = question_of(node, schemas)
-    outcome = asked.outcome
-    one_row = outcome.limit == 1 or (
-        not outcome.regroup.keys if outcome.regroup is not None else outcome.below is None and asked.sets == ((),)
-    )
-    if len(outcome.columns) != 1 or not one_row:
+    if len(asked.outcome.columns) != 1 or not _one_row(asked):
         raise Unsupported("a subquery of more than one value here", "ask for one aggregate, without GROUP BY")
     return Constant(asked, None)
 
 
-def _check_alone(node: exp.Expr) -> None:
-    """Refuses a subquery that names a table of the question around it."""
+def _one_row(asked: Question | LoweredQuestion) -> bool:
+    outcome = asked.outcome
+    if outcome.limit == 1:
+        return True
+    return not outcome.regroup.keys if outcome.regroup is not None else outcome.below is None and asked.sets == ((),)
+
+
+def _is_alone(node: exp.Expr) -> bool:
+    """Whether a subquery names no table of the question around it."""
     own = {identifier(one.args["alias"].this).casefold() for one in node.find_all(exp.Table, exp.Subquery, exp.CTE)
            if one.args.get("alias") is not None and one.args["alias"].args.get("this") is not None}  # fmt: skip
     known = own | _tables(node, aliased=False)
     named = [one.args["table"] for one in node.find_all(exp.Column) if one.args.get("table") is not None]
-    if any(identifier(one).casefold() not in known for one in named):
-        raise Unsupported("a subquery that depends on the row around it", "join with a subquery grouped by that column")
+    return all(identifier(one).casefold() in known for one in named)
 
 
 # --- CTEs -------------------------------------------------------------------------------------------------------------
@@ -285,6 +377,17 @@ def _decimal(value: Fraction) -> str:
     return f"-{text}" if value < 0 else text
 
 
+def _fill_list(node: exp.Expr, value: Known) -> None:
+    """IN with released groups: NULL is equal to none of them; an empty list has nobody."""
+    rows = value.rows if isinstance(value, Listed) else () if isinstance(value, Missing) else ((value,),)
+    rows = tuple(row for row in rows if None not in row)
+    if not rows:
+        node.replace(exp.Boolean(this=bool(node.args.get("negate"))))
+        return
+    cells = [[_written(one) for one in row] for row in rows]
+    node.set("expressions", [row[0] if len(row) == 1 else exp.Tuple(expressions=row) for row in cells])
+
+
 # --- before and after they are released -------------------------------------------------------------------------------
 
 
@@ -301,12 +404,15 @@ def some_value(kind: Kind) -> Value:
             return Fraction(1)
 
 
-def stand_in(asked: LoweredQuestion) -> Value:
+def stand_in(asked: LoweredQuestion) -> Any:
     """A value that a released one could have: what a question is planned with before it is known."""
+    if not _one_row(asked):
+        return Listed((tuple(_some_key(name, asked) for name, _ in asked.outcome.columns),))
     (_, shown), *_ = asked.outcome.columns
     found = [m for m in asked.measures if isinstance(shown, Column) and m.measure.name == shown.name]
     if not found:
-        return Fraction(1)
+        is_key = isinstance(shown, Column) and shown.name in [key.name for key in asked.keys]
+        return _some_key(shown.name, asked) if is_key and isinstance(shown, Column) else Fraction(1)
     one = found[0]
     if one.span is not None:
         first, days = one.span.first, one.arguments[0].kind
@@ -319,9 +425,22 @@ def stand_in(asked: LoweredQuestion) -> Value:
     return Fraction(1000)
 
 
-def value_of(answer: Any, like: Value) -> Known:
-    """The one value of an answer of one row, as a constant; NULL as one of the kind of ``like``."""
+def _some_key(name: str, asked: LoweredQuestion) -> Value:
+    """A value of a released column: of a key, one of its kind."""
+    key = next((key.typed for key in asked.keys if key.name == name), None)
+    if key is None:
+        return some_value(asked.keys[0].typed.kind) if asked.keys else Fraction(1)
+    first = next((one for one in key.keys or () if one is not None), None)
+    if first is None:
+        return some_value(key.kind)
+    return first * key.kind.step if isinstance(key.kind, NumberKind) and isinstance(first, int) else first
+
+
+def value_of(answer: Any, like: Any) -> Known:
+    """The one value of an answer of one row, as a constant, NULL as one of the kind of ``like``; a list of groups."""
     rows = answer.rows
+    if isinstance(like, Listed):
+        return Listed(tuple(tuple(map(as_constant, row.values())) for row in rows))
     found = as_constant(next(iter(rows[0].values()))) if rows else None
     return Missing(like) if found is None else found
 
@@ -329,6 +448,9 @@ def value_of(answer: Any, like: Value) -> Known:
 def given_note(answer: Any, value: Known) -> Message:
     """What was released, for a note beside the answer: with its own interval, which the answer's leave out."""
     name = next(iter(answer.columns))
+    if isinstance(value, Listed):
+        groups = "; ".join(", ".join(map(str, row)) for row in value.rows)
+        return GivenValue(", ".join(answer.columns), groups, None, answer.cost).note
     shown = None if isinstance(value, Missing) else float(value) if isinstance(value, Fraction) else value
     bars = answer.errors().get(name) or [None]
     return GivenValue(name, shown, bars[0], answer.cost).note

@@ -49,6 +49,9 @@ class Lookup:
 
     table: Callable[[str], tuple[str, Rows]]
     subquery: Callable[[exp.Expr], Rows]
+    is_public: Callable[[Rows], bool]
+    lateral: Callable[[Item, exp.Expr, bool], Item]
+    """The rows of an item, each with what a LATERAL subquery gives for it; whether rows without any stay."""
 
 
 def from_clause(node: exp.Expr, where: Sequence[Said], lookup: Lookup) -> tuple[Item, list[Said]]:
@@ -189,6 +192,10 @@ def _with_joins(item: Item, joins: Sequence[exp.Expr], lookup: Lookup, tied: _Ti
     for node in joins:
         only(node, "this", "on", "using", "side", "kind", "method")
         side, kind, method = (str(node.args.get(part) or "").upper() for part in ("side", "kind", "method"))
+        if type(node.this) is exp.Lateral:
+            item = _lateral(node, _settled(item, waiting, tied), lookup, side)
+            waiting = []
+            continue
         other = _item(node.this, lookup, tied)
         plain = not side and kind in ("", "CROSS", "INNER") and not method
         if plain and not node.args.get("on") and not node.args.get("using"):
@@ -200,6 +207,13 @@ def _with_joins(item: Item, joins: Sequence[exp.Expr], lookup: Lookup, tied: _Ti
         waiting = []
         item = _explicit(node, item, other, side, natural=bool(method))
     return _settled(item, waiting, tied)
+
+
+def _lateral(node: exp.Expr, item: Item, lookup: Lookup, side: str) -> Item:
+    on = node.args.get("on")
+    if side not in ("", "LEFT") or node.args.get("using") or (on is not None and on != exp.true()):
+        raise Unsupported("this join with LATERAL", "write LEFT JOIN LATERAL (SELECT ... WHERE b.k = a.k) t ON TRUE")
+    return lookup.lateral(item, node.this, bool(side))
 
 
 def _settled(item: Item, waiting: Sequence[Item], tied: _Tied) -> Item:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -41,9 +42,9 @@ from discreet.query.plan.nodes import (
     Window,
     outcomes_below,
 )
-from discreet.query.resolve.build import conjunction, joined_names
+from discreet.query.resolve.build import conjunction, fresh, joined_names
 from discreet.query.resolve.resolve import Groups, Scope, Source, check_after, grouped, rowwise
-from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total
+from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, parts_of
 
 MOST_QUESTIONS = 16
 _FUNCTIONS = {
@@ -203,7 +204,7 @@ def _names(outcome: Outcome) -> frozenset[str]:
 
 
 def _inside(windows: Sequence[Window]) -> list[Expression]:
-    return [e for w in windows for e in (*w.arguments, *w.partition, *(o.expression for o in w.order))]
+    return [e for w in windows for e in w.expressions]
 
 
 def _with_measures(question: Question, names: frozenset[str] | None) -> Question:
@@ -238,13 +239,27 @@ def _window(measure: Measure) -> Window:
 # --- several questions ------------------------------------------------------------------------------------------------
 
 
-def union_of(parts: Sequence[Question]) -> Question:
-    """UNION ALL of whole questions."""
+def set_of(parts: Sequence[Question], *, in_both: bool | None, distinct: bool) -> Question:
+    """UNION of whole questions, ALL or ``distinct``; INTERSECT if ``in_both``, EXCEPT if that is false."""
     first, outcomes = _together(parts)
-    shown = tuple((name, Column(name)) for name, _ in outcomes[0].columns)
+    names = [name for name, _ in outcomes[0].columns]
+    shown = tuple((name, Column(name)) for name in names)
     if len({len(one.columns) for one in outcomes}) > 1:
-        raise BadQuestion("the parts of UNION ALL need as many columns each")
-    return replace(first, outcome=Outcome(shown, below=ReleasedUnion(tuple(outcomes))))
+        raise BadQuestion("the parts of UNION, INTERSECT or EXCEPT need as many columns each")
+    if not distinct:
+        return replace(first, outcome=Outcome(shown, below=ReleasedUnion(tuple(outcomes))))
+    if in_both is None:
+        again = Regrouped(shown, ())
+        return replace(first, outcome=Outcome(shown, below=ReleasedUnion(tuple(outcomes)), regroup=again))
+    side, least, greatest = (fresh(name, names) for name in ("side", "least", "greatest"))
+    marked = [
+        replace(one, columns=(*one.columns, (side, Literal(Fraction(place))))) for place, one in enumerate(outcomes)
+    ]
+    again = Regrouped(shown, (Window(least, "min", (Column(side),)), Window(greatest, "max", (Column(side),))))
+    tests = (Call("eq", (Column(name), Literal(Fraction(end)))) for name, end in ((least, 0), (greatest, int(in_both))))
+    return replace(
+        first, outcome=Outcome(shown, conjunction(*tests), below=ReleasedUnion(tuple(marked)), regroup=again)
+    )
 
 
 def join_of(left: ReleasedRows, right: ReleasedRows, on: Sequence[tuple[str, str]], how: How) -> ReleasedRows:
@@ -316,28 +331,69 @@ def joined_rows(
     for join, other in joins:
         only(join, "this", "on", "using", "side", "kind", "method")
         side, kind, method = (str(join.args.get(part) or "").upper() for part in ("side", "kind", "method"))
-        if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER", "CROSS") or method:
+        if side not in ("", "LEFT", "RIGHT", "FULL") or kind not in ("", "INNER", "OUTER", "CROSS") or method:
             raise Unsupported(f"{' '.join(w for w in (method, side, kind) if w)} JOIN of released groups",
-                              "join with JOIN or LEFT JOIN, on equal columns")  # fmt: skip
-        how = How.LEFT if side else How.INNER
+                              "join with JOIN, LEFT JOIN or FULL JOIN, on equal columns")  # fmt: skip
+        how = {"": How.INNER, "FULL": How.FULL}.get(side, How.LEFT)
+        first, second = (other, rows) if side == "RIGHT" else (rows, other)
         on, using = join.args.get("on"), join.args.get("using")
         if using:
+            if how is How.FULL:
+                raise Unsupported("FULL JOIN with USING", "write ON a.k = b.k, and COALESCE(a.k, b.k)")
             names = [Name(identifier(column)) for column in using]
-            pairs = [(rows.scope.find(name), other.scope.find(name)) for name in names]
-            rows = join_of(rows, other, pairs, how)
+            pairs = [(first.scope.find(name), second.scope.find(name)) for name in names]
+            rows = join_of(first, second, pairs, how)
             rows = replace(rows, scope=_hidden(rows.scope, pairs))
             continue
         parts = conjuncts_of(None if on is None else said(on))
-        pairs = [p for part in parts if (p := equal_columns(part, rows.scope, other.scope)) is not None]
-        if on is not None and len(pairs) < len(parts):
-            raise Unsupported("a join of released groups on more than equal columns", "put the rest into WHERE")
+        pairs, rest = [], []
+        for part in parts:
+            first, second, pair = _equal(part, first, second)
+            pairs += [] if pair is None else [pair]
+            rest += [part] if pair is None else []
+        if rest and how is not How.INNER:
+            raise Unsupported("an outer join of released groups on more than equal values", "filter before the join")
+        left += rest
         if on is None:
             for part in list(left):
-                if (p := equal_columns(part, rows.scope, other.scope)) is not None:
+                if (p := equal_columns(part, first.scope, second.scope)) is not None:
                     pairs.append(p)
                     left.remove(part)
-        rows = join_of(rows, other, pairs, how)
+        rows = join_of(first, second, pairs, how)
+        if side == "RIGHT":
+            many = len(first.scope.sources)
+            sources = (*rows.scope.sources[many:], *rows.scope.sources[:many])
+            rows = replace(rows, scope=replace(rows.scope, sources=sources))
     return rows, left
+
+
+def _equal(
+    part: Said, left: ReleasedRows, right: ReleasedRows
+) -> tuple[ReleasedRows, ReleasedRows, tuple[str, str] | None]:
+    """The columns of the two that a condition says are equal; where it compares expressions, as further columns."""
+    pair = equal_columns(part, left.scope, right.scope)
+    if pair is not None or not isinstance(part, Apply) or part.function != "eq":
+        return left, right, pair
+    for x, y in (part.arguments, part.arguments[::-1]):
+        if _is_of(x, left.scope, right.scope) and _is_of(y, right.scope, left.scope):
+            (left, a), (right, b) = _computed(left, x), _computed(right, y)
+            return left, right, (a, b)
+    return left, right, None
+
+
+def _is_of(part: Said, scope: Scope, other: Scope) -> bool:
+    names = [one for one in parts_of(part) if isinstance(one, Name)]
+    return bool(names) and all(scope.has(n) is not None and (n.table or other.has(n) is None) for n in names)
+
+
+def _computed(rows: ReleasedRows, value: Said) -> tuple[ReleasedRows, str]:
+    """The rows with a further column that no name means."""
+    made = rowwise(value, rows.scope, "ON")
+    _check(made)
+    names = [name for name, _ in rows.question.outcome.columns]
+    place = fresh("joined on", names)
+    shown = (*((name, Column(name)) for name in names), (place, made))
+    return replace(rows, question=replace(rows.question, outcome=Outcome(shown, below=rows.question.outcome))), place
 
 
 def _hidden(scope: Scope, pairs: Sequence[tuple[str, str]]) -> Scope:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import cast
 
 from sqlglot import exp
 
@@ -21,6 +20,7 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import (
     SELECT,
     checked,
+    first_of_each,
     having_of,
     is_distinct,
     keys_of,
@@ -28,33 +28,37 @@ from discreet.query.front.sql.clauses import (
     offset_of,
     order_of,
     qualify_of,
+    set_distinct,
+    set_parts,
 )
+from discreet.query.front.sql.correlated import lateral, semi_joined, split_where, with_value, with_values
 from discreet.query.front.sql.distinct_sums import unfolded
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, renamed, visible
-from discreet.query.front.sql.nested_select import joined_rows, named_rows, nested_select, union_of
+from discreet.query.front.sql.nested_select import joined_rows, named_rows, nested_select, set_of
 from discreet.query.front.sql.outer_select import Asked, NotFlat, outer_select
 from discreet.query.front.sql.refusals import only, refusal
-from discreet.query.front.sql.semi_joins import semi_joined, split_where
-from discreet.query.front.sql.syntax_tree import asked_at, chain, read_select
+from discreet.query.front.sql.syntax_tree import asked_at, read_select
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.expressions import Literal as PlanLiteral
-from discreet.query.plan.nodes import Key, PerUnit, Question, Relation, parts_of
+from discreet.query.plan.nodes import Key, PerUnit, Question, Relation, Scan, UnitWindows, parts_of
 from discreet.query.plan.schema import Schema, unusable
 from discreet.query.resolve.build import (
     Rows,
     conjunction,
+    distinct_rows,
     filtered,
     match,
     projected,
+    rows_by_side,
     scan,
     show,
     united,
     unknown,
 )
-from discreet.query.resolve.resolve import Scope, ask, grouped, output_names, rowwise, summarised
-from discreet.query.resolve.unresolved import Said, Total, has_total
+from discreet.query.resolve.resolve import Scope, ask, grouped, output_names, rowwise, summarised, with_windows
+from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, apply, has_total
 from discreet.query.resolve.unresolved import parts_of as parts
 
 Tables = Mapping[str, Iterable[str]]
@@ -71,8 +75,8 @@ def question(text: str, tables: Tables) -> Question:
     (Measure(name='n', aggregate=<Aggregate.COUNT: 'count'>, arguments=(), where=None, level=None),)
     """
     node = _select(text, tables)
-    if type(node) is exp.Union:
-        return _union_of_questions(node, _Known(tables))
+    if isinstance(node, exp.SetOperation):
+        return _set_of_questions(node, _Known(tables))
     return _question(node, _Known(tables))
 
 
@@ -93,7 +97,7 @@ def _select(text: str, tables: Tables, dialect: str | None = None) -> exp.Expr:
         if any(value for part, value in node.args.items() if part != "this"):
             raise Unsupported("a clause after the closing parenthesis of a question", "put it inside")
         node = node.this
-    if type(node) not in (exp.Select, exp.Union):
+    if type(node) is not exp.Select and not isinstance(node, exp.SetOperation):
         raise BadQuestion("a question must be one SELECT")
     node = unfolded(node, names)
     node.meta["asked at"] = moment
@@ -116,9 +120,8 @@ def select_of(text: str, schemas: Mapping[str, Schema], dialect: str | None = No
 
 def question_of(node: exp.Expr, schemas: Mapping[str, Schema]) -> Question:
     """The plan of a question, from its tree."""
-    tables: Tables = {name: schema.fields for name, schema in schemas.items()}
     try:
-        found = _about(node, _Known(tables), schemas)
+        found = _about(node, _known_of(schemas), schemas)
         moment = asked_at(node)
         return found if moment is None else replace(found, outcome=replace(found.outcome, asked_at=moment))
     except BadQuestion as error:
@@ -130,7 +133,7 @@ def question_of(node: exp.Expr, schemas: Mapping[str, Schema]) -> Question:
 
 def public_relation(node: exp.Expr, schemas: Mapping[str, Schema]) -> tuple[Relation, str]:
     """What a subquery of public tables asks for: a relation, and its one column. An aggregate of all is one row."""
-    known = _Known({name: schema.fields for name, schema in schemas.items()})
+    known = _known_of(schemas)
     if type(node) is not exp.Select or any(node.args.get(part) is not None for part in ("limit", "order", "offset")):
         raise Unsupported("this subquery of public tables", "ask for one aggregate, or one value of one row")
     outputs = [output(one) for one in node.expressions if type(one) is not exp.Star]
@@ -149,10 +152,10 @@ def public_relation(node: exp.Expr, schemas: Mapping[str, Schema]) -> tuple[Rela
 
 def _about(node: exp.Expr, known: _Known, schemas: Mapping[str, Schema]) -> Question:
     try:
-        if type(node) is exp.Union:
-            return _union_of_questions(node, known)
+        if isinstance(node, exp.SetOperation):
+            return _set_of_questions(node, known)
         found = _question(node, known)
-        if any(isinstance(part, PerUnit) for part in parts_of(found.source)):
+        if any(isinstance(part, PerUnit | UnitWindows) for part in parts_of(found.source)):
             lower_relation(found.source, schemas)
     except BadQuestion:
         over = _released(node, known)
@@ -170,6 +173,11 @@ class _Known:
     ctes: tuple[tuple[str, Rows], ...] = ()
     nodes: tuple[tuple[str, _Cte], ...] = ()
     """The CTEs as they are written, for a SELECT over released rows."""
+    public: frozenset[str] = frozenset()
+
+    def is_public(self, rows: Rows) -> bool:
+        """Whether they are made of public tables alone."""
+        return all(part.table in self.public for part in parts_of(rows.relation) if isinstance(part, Scan))
 
     def find(self, name: str) -> tuple[str, Rows]:
         for among in (dict(self.ctes), self.tables):
@@ -197,7 +205,7 @@ class _Known:
             names.add(name)
             rows = renamed(_rows(cte.this, known), columns)
             kept = [(other, old) for other, old in known.ctes if other != name]
-            known = _Known(self.tables, (*kept, (name, rows)))
+            known = replace(known, ctes=(*kept, (name, rows)))
         return known
 
     def with_nodes(self, node: exp.Expr | None) -> _Known:
@@ -212,8 +220,13 @@ class _Known:
             with suppress(BadQuestion):
                 ctes.append((name, renamed(_rows(cte.this, known), columns)))
             nodes = (*(one for one in known.nodes if one[0] != name), (name, written))
-            known = _Known(self.tables, tuple(ctes), nodes)
+            known = replace(known, ctes=tuple(ctes), nodes=nodes)
         return known
+
+
+def _known_of(schemas: Mapping[str, Schema]) -> _Known:
+    public = frozenset(name for name, schema in schemas.items() if schema.table.public)
+    return _Known({name: schema.fields for name, schema in schemas.items()}, public=public)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +238,8 @@ class _Cte:
 
 def _released(node: exp.Expr, known: _Known) -> Asked | Question | None:
     """A SELECT over grouped subqueries or CTEs, however many there are around them; None if it is none."""
-    if type(node) is exp.Union:
-        return _union_of_questions(node, known)
+    if isinstance(node, exp.SetOperation):
+        return _set_of_questions(node, known)
     clause = node.args.get("from_")
     if type(node) is not exp.Select or clause is None:
         return None
@@ -271,8 +284,8 @@ def _released_item(node: exp.Expr, known: _Known) -> tuple[Asked | Question, str
         return None
     while type(inner) is exp.Subquery:
         inner = inner.this
-    if type(inner) is exp.Union:
-        return (_union_of_questions(inner, inside), name, columns) if _is_grouped(inner) else None
+    if isinstance(inner, exp.SetOperation):
+        return (_set_of_questions(inner, inside), name, columns) if _is_grouped(inner) else None
     if type(inner) is not exp.Select:
         return None
     below = _released(inner, inside)
@@ -284,41 +297,39 @@ def _released_item(node: exp.Expr, known: _Known) -> tuple[Asked | Question, str
 
 
 def _is_grouped(node: exp.Expr) -> bool:
-    """Whether a SELECT asks for aggregates, or each of a UNION ALL does."""
+    """Whether a SELECT asks for aggregates, or each of a UNION, INTERSECT or EXCEPT does."""
     while type(node) is exp.Subquery:
         node = node.this
-    if type(node) is exp.Union:
-        return all(_is_grouped(part) for part in chain(node))
+    if isinstance(node, exp.SetOperation):
+        return set_distinct(node) or all(_is_grouped(part) for part in set_parts(node))
     outputs = [output(one) for one in node.expressions if type(one) is not exp.Star]
-    grouping = node.args.get("group") is not None or node.args.get("distinct") is not None
-    return grouping or any(has_total(one.said) for one in outputs)
+    grouping = node.args.get("group") is not None or is_distinct(node)
+    return grouping or _aggregates(*(one.said for one in outputs))
 
 
-def _union_of_questions(node: exp.Expr, known: _Known) -> Question:
-    """UNION ALL of whole questions: all are released, and their rows put together."""
+def _aggregates(*said: Said) -> bool:
+    """Whether there is an aggregate among them, be it inside a window function."""
+    return any(isinstance(part, Total) for one in said for part in parts(one))
+
+
+def _set_of_questions(node: exp.SetOperation, known: _Known) -> Question:
+    """UNION, INTERSECT or EXCEPT of whole questions: all are released, and their rows put together."""
     known = known.with_nodes(node.args.get("with_"))
-    waiting: list[exp.Expr] = [node]
-    while waiting:
-        part = waiting.pop()
-        if type(part) is not exp.Union:
-            continue
-        if part.args.get("distinct"):
-            raise Unsupported("UNION", "use UNION ALL")
-        kept = ("order", "limit", "offset") if part is node else ()
-        checked(part, "this", "expression", "distinct", *kept, *(["with_"] if part is node else []))
-        waiting += [part.this, part.expression]
     parts = []
-    for part in chain(cast(exp.Union, node)):
+    for part in set_parts(node):
         while type(part) is exp.Subquery:
             part = part.this  # noqa: PLW2901 - without its parentheses
+        if set_distinct(node) and type(part) is exp.Select and not _is_grouped(part):
+            part.set("distinct", exp.Distinct())  # each row once, as it is in the whole
         found = _released(part, known)
         parts.append(_built(_asked(part, known) if found is None else found))
-    union = union_of(parts)
-    if not any(node.args.get(one) is not None for one in ("order", "limit", "offset")):
-        return union
-    around = exp.Select(expressions=[exp.Star()], order=node.args.get("order"), limit=node.args.get("limit"),
-                        offset=node.args.get("offset"))  # fmt: skip
-    return nested_select(around, named_rows(union, None, ()))
+    combined = set_of(parts, in_both=None if type(node) is exp.Union else type(node) is exp.Intersect,
+                      distinct=set_distinct(node))  # fmt: skip
+    ends = {one: node.args.get(one) for one in ("order", "limit", "offset")}
+    if not any(ends.values()):
+        return combined
+    around = exp.Select(expressions=[exp.Star()], **ends)
+    return nested_select(around, named_rows(combined, None, ()))
 
 
 # --- a question -------------------------------------------------------------------------------------------------------
@@ -341,8 +352,11 @@ def _asked(node: exp.Expr, known: _Known) -> Asked:
     grouping = node.args.get("group") is not None
     totals = having is not None or any(has_total(one.said) for one in outputs)
     windowed = totals and having is None and not grouping
-    if windowed and not any(isinstance(p, Total) for one in outputs for p in parts(one.said)):
-        raise Unsupported("a window function over rows", "aggregate with GROUP BY first: windows see released groups")
+    if windowed and not _aggregates(*(one.said for one in outputs)):
+        raise Unsupported("a window function over rows", "put it into a subquery, with the unit in PARTITION BY, and "
+                          "aggregate outside; or aggregate with GROUP BY first")  # fmt: skip
+    if first_of_each(node, outputs) is not None:
+        raise Unsupported("DISTINCT ON", "put it into a subquery, ON the unit, and aggregate outside")
     keys: Sequence[Said]
     if is_distinct(node):
         if totals or grouping:
@@ -372,11 +386,15 @@ _DISTINCT = ("SELECT DISTINCT together with aggregates", "leave DISTINCT out: ea
 
 def _from(node: exp.Expr, known: _Known) -> tuple[Rows, Scope]:
     """The rows of FROM, its joins and WHERE, and the names that they bring."""
+    values = with_values(node)
     conditions, subqueries = split_where(node)
-    lookup = Lookup(known.find, lambda inner: _rows(inner, known))
+    lookup = Lookup(known.find, lambda inner: _rows(inner, known), known.is_public,
+                    lambda item, inner, left: lateral(item, inner, lookup, left=left))  # fmt: skip
     item, left = from_clause(node, conditions, lookup)
     for one in subqueries:
-        item = semi_joined(item, one, lookup, lookup.subquery)
+        item = semi_joined(item, one, lookup)
+    for one in values:
+        item = with_value(item, one, lookup)
     rows = item.rows
     if left:
         rows = filtered(rows, conjunction(*(rowwise(part, item.scope, "WHERE") for part in left)))
@@ -388,24 +406,22 @@ def _rows(node: exp.Expr, known: _Known) -> Rows:
     if type(node) is exp.Subquery:
         checked(node, "this")
         return _rows(node.this, known)
-    if type(node) is exp.Union:
-        return _union(node, known)
     if isinstance(node, exp.SetOperation):
-        raise Unsupported(type(node).__name__.upper(), "only UNION ALL can; or use WHERE")
+        return _set_operation(node, known)
     if type(node) is not exp.Select:
         raise refusal(node)
-    if any(node.args.get(part) is not None for part in ("limit", "order", "offset")):
-        raise Unsupported("ORDER BY or LIMIT in a subquery", "use them at the end, over released values")
-    checked(node, *SELECT)
+    if any(node.args.get(part) is not None for part in ("limit", "offset")):
+        raise Unsupported("LIMIT in a subquery of rows", "use it at the end, over released values")
+    checked(node, *SELECT, "qualify")
     known = known.with_ctes(node.args.get("with_"))
     rows, scope = _from(node, known)
     having, distinct, grouping = having_of(node), is_distinct(node), node.args.get("group") is not None
-    if having is None and not distinct and not grouping:
-        found = _selected(node, rows, scope)
+    if having is None and not grouping:
+        found = _selected(node, rows, scope, distinct=distinct)
         if found is not None:
             return found
     outputs = [output(one) for one in node.expressions]
-    totals = having is not None or any(has_total(one.said) for one in outputs)
+    totals = having is not None or _aggregates(*(one.said for one in outputs))
     if distinct and (totals or grouping):
         raise Unsupported(*_DISTINCT)
     if distinct:
@@ -417,23 +433,19 @@ def _rows(node: exp.Expr, known: _Known) -> Rows:
     keys, sets = keys_of(node, outputs, scope)
     if sets is not None:
         raise Unsupported("ROLLUP, CUBE or GROUPING SETS in a subquery", "use them at the end")
-    return summarised(rows, grouped(scope, keys=keys, outputs=outputs, having=having))
+    passed = qualify_of(node)
+    return summarised(rows, grouped(scope, keys=keys, outputs=outputs, having=having, qualify=passed))
 
 
-def _union(node: exp.Union, known: _Known) -> Rows:
-    known = known.with_ctes(node.args.get("with_"))
-    waiting: list[exp.Expr] = [node]
-    while waiting:
-        part = waiting.pop()
-        if type(part) is not exp.Union:
-            continue
-        if part.args.get("distinct"):
-            raise Unsupported("UNION", "use UNION ALL")
-        if part.args.get("limit") is not None or part.args.get("order") is not None:
-            raise Unsupported("ORDER BY or LIMIT in a subquery", "use them at the end, over released values")
-        checked(part, "this", "expression", "distinct", *(["with_"] if part is node else []))
-        waiting += [part.this, part.expression]
-    return united([_rows(part, known) for part in chain(node)])
+def _set_operation(node: exp.SetOperation, known: _Known) -> Rows:
+    """UNION, INTERSECT and EXCEPT: of the distinct rows of each unit, NULL equal to NULL. UNION ALL keeps all rows."""
+    if any(node.args.get(one) is not None for one in ("limit", "offset")):
+        raise Unsupported("LIMIT in a subquery of rows", "use it at the end, over released values")
+    known, distinct = known.with_ctes(node.args.get("with_")), set_distinct(node)
+    parts = [_rows(part, known) for part in set_parts(node)]
+    if type(node) is exp.Union:
+        return distinct_rows(united(parts)) if distinct else united(parts)
+    return rows_by_side(parts, in_both=type(node) is exp.Intersect)
 
 
 def is_star(node: exp.Expr) -> bool:
@@ -454,20 +466,44 @@ def _starred(node: exp.Expr, scope: Scope) -> list[str]:
     return [place for place in found[0].columns.values() if place not in scope.hidden]
 
 
-def _selected(node: exp.Expr, rows: Rows, scope: Scope) -> Rows | None:
-    """Columns computed row by row; None if there are aggregates among them."""
+def _selected(node: exp.Expr, rows: Rows, scope: Scope, *, distinct: bool) -> Rows | None:
+    """Columns computed row by row, or from rows of the same unit; None if they are distinct, or aggregates."""
     given = [output(one) for one in node.expressions if not is_star(one)]
-    if any(has_total(one.said) for one in given):
+    passed = _passing(node, given, scope)
+    if _aggregates(*(one.said for one in given), *passed):
         return None
-    if not given and len(node.expressions) == 1 and visible(scope) == list(rows.columns):  # SELECT *
+    shown = visible(scope)
+    inside, windows = with_windows(rows, scope, [*(one.said for one in given), *passed])
+    if distinct and not windows and given:
+        return None
+    if passed:
+        inside = filtered(inside, conjunction(*(rowwise(one, scope, "QUALIFY", windows) for one in passed)))
+    if not given and len(node.expressions) == 1 and shown == list(inside.columns):  # SELECT *
         _starred(node.expressions[0], scope)
-        return rows
+        return distinct_rows(inside) if distinct else inside
     named = list(zip(output_names(given, scope), given, strict=True))
-    computed = iter([(name, rowwise(one.said, scope, "a subquery")) for name, one in named])
+    computed = iter([(name, rowwise(one.said, scope, "a subquery", windows)) for name, one in named])
     columns: list[tuple[str, Expression]] = []
     for one in node.expressions:
         if is_star(one):
             columns += [(column, Column(column)) for column in _starred(one, scope)]
         else:
             columns.append(next(computed))
-    return projected(rows, columns)
+    found = projected(inside, columns)
+    return distinct_rows(found) if distinct else found
+
+
+def _passing(node: exp.Expr, outputs: Sequence[Output], scope: Scope) -> list[Said]:
+    """What QUALIFY and DISTINCT ON ask of a row; names of outputs stand for what they are."""
+    aliases = {one.name: one.said for one in outputs if one.name is not None}
+
+    def meant(part: Said) -> Said:
+        match part:
+            case Name(table=None) if scope.has(part) is None and len(found := match(part.column, aliases)) == 1:
+                return aliases[found[0]]
+            case Apply(function=function, arguments=arguments):
+                return apply(function, *map(meant, arguments))
+            case _:
+                return part
+
+    return [meant(one) for one in (qualify_of(node), first_of_each(node, outputs)) if one is not None]
