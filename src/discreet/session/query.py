@@ -22,6 +22,7 @@ from discreet.query.front.frame import Asked, Frame
 from discreet.query.front.sql.constants import Known, Missing, Staged, given_note, some_value, stand_in, value_of
 from discreet.query.front.sql.dialects import frozen, respelled
 from discreet.query.front.unparse import as_sql
+from discreet.query.lower.listed_groups import with_presence
 from discreet.query.lower.lower import lower_relation
 from discreet.query.lower.public_keys import public_value
 from discreet.query.plan.nodes import Question, Relation
@@ -156,6 +157,7 @@ class Query(Asked):
 
 def query_of(backend: Backend, question: Question) -> Query:
     """A plan as a query; SQL and verbs both end here."""
+    question = with_presence(question, backend.schemas)
     return Query(backend, question, backend.prepare(question))
 
 
