@@ -196,7 +196,7 @@ def test_no_value_makes_a_test_fail() -> None:
         lambda **paid: goodness_of_fit([0], keys=[[0], [1]], **paid),
         lambda **paid: goodness_of_fit([0], keys=cast("Any", 5), **paid),
         lambda **paid: kaplan_meier([1], [1], edges=5, **paid),
-        lambda **paid: kaplan_meier([1], [1], edges=range(1, 20_000), **paid),
+        lambda **paid: kaplan_meier([1], [1], edges=range(1, 2000), **paid),
     ],
 )
 def test_what_cannot_be_computed_is_refused_before_it_is_paid(ask: Callable[..., Any]) -> None:

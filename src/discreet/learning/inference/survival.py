@@ -30,6 +30,8 @@ from discreet.privacy.promises.receipt import Receipt
 
 _CLEAR = 4.0  # people at risk, in standard deviations of the noise of their number: with fewer, the curve ends
 _FEWEST = 5.0
+MOST_TIMES = 1000
+"""Covariances between all times are computed when the counts are paid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +176,8 @@ def _cells(times: Any, happened: Any, edges: Any) -> tuple[NDArray[np.int64], Fl
         raise BadParameter("edges", edges, must) from None
     if ends.ndim != 1 or len(ends) < 2 or not np.isfinite(ends).all() or not (np.diff(ends) > 0).all() or ends[0] <= 0:
         raise BadParameter("edges", edges, must)
+    if len(ends) > MOST_TIMES:
+        raise BadParameter("edges", len(ends), f"must be at most {MOST_TIMES:,} times")
     when, seen = numbers(times), numbers(happened)
     if when.ndim != 1 or seen.shape != when.shape:
         raise BadData("times and happened must be flat lists of one length")
