@@ -285,3 +285,21 @@ def test_a_missing_number_of_a_column_leaves_the_others_as_they_are() -> None:
     for column in (pa.array(exact), pl.Series(exact)):
         assert as_given(column).tolist() == exact
         assert as_given(column).dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PCA(bounds=(0, 1), budget=GDP("1e-14")),
+        KMeans(n_clusters=2, bounds=(0, 1), budget=GDP("1e-14")),
+        GaussianNB(bounds=(0, 1), classes=[0, 1], budget=GDP("1e-14")),
+        LinearRegression(bounds=(0, 1), target_bounds=(0, 1), budget=GDP("1e-14")),
+        StandardScaler(bounds=(0, 1), budget=GDP("1e-14")),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_noise_that_no_draw_can_hold_is_refused_before_it_is_paid(model: Any) -> None:
+    receipt = Filter(GDP(1)).spend(model.event)
+    with pytest.raises(BadParameter, match="64 bits"):
+        model.fit(np.zeros((4, 3)), [0, 1, 0, 1], receipt=receipt)
+    receipt.redeem(model.event)  # it was not used
