@@ -232,10 +232,9 @@ def plan(
         raise BadParameter("tables", [], "must name at least one column")
     whole = Domain({**place, **columns_of})
     if whole.cells > MOST_ROWS:
-        raise BadParameter(
-            "tables", f"2^{whole.cells.bit_length() - 1} different rows", "must have at most 2^62 of all their columns together: "
-            "publish some of the tables apart",
-        )  # fmt: skip
+        many = f"2^{whole.cells.bit_length() - 1} different rows"
+        must = "must have at most 2^62 of all their columns together: publish some of the tables apart"
+        raise BadParameter("tables", many, must)
     order = list(columns_of)
     tables = tuple(
         PublishedTable(names.index(p) if p is not None else 0, tuple(sorted(order.index(c) for c in columns)), weight)
