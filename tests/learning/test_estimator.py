@@ -4,6 +4,8 @@ import warnings
 from typing import Any
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -24,7 +26,7 @@ from discreet.learning import (
     StandardScaler,
     TabularClassifier,
 )
-from discreet.learning.estimator import NotFitted, read_bounds, read_labels, read_rows, read_target
+from discreet.learning.estimator import NotFitted, as_given, read_bounds, read_labels, read_rows, read_target
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import GDP, Approx, Pure
 
@@ -273,3 +275,31 @@ def test_a_label_of_another_type_changes_no_other() -> None:
     for more in ([], ["x"]):
         labels = [2**53 + 1, float(2**53), *more]
         assert read_labels(np.zeros(len(labels)), labels, classes)[1].tolist() == [1, 0]
+
+
+def test_a_missing_number_of_a_column_leaves_the_others_as_they_are() -> None:
+    """numpy would make doubles of all, in which these two people are one."""
+    exact = [2**53, 2**53 + 1]
+    for column in (pa.array([*exact, None]), pa.chunked_array([exact, [None]]), pl.Series([*exact, None])):
+        assert as_given(column).tolist() == [*exact, None]
+    for column in (pa.array(exact), pl.Series(exact)):
+        assert as_given(column).tolist() == exact
+        assert as_given(column).dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PCA(bounds=(0, 1), budget=GDP("1e-14")),
+        KMeans(n_clusters=2, bounds=(0, 1), budget=GDP("1e-14")),
+        GaussianNB(bounds=(0, 1), classes=[0, 1], budget=GDP("1e-14")),
+        LinearRegression(bounds=(0, 1), target_bounds=(0, 1), budget=GDP("1e-14")),
+        StandardScaler(bounds=(0, 1), budget=GDP("1e-14")),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_noise_that_no_draw_can_hold_is_refused_before_it_is_paid(model: Any) -> None:
+    receipt = Filter(GDP(1)).spend(model.event)
+    with pytest.raises(BadParameter, match="64 bits"):
+        model.fit(np.zeros((4, 3)), [0, 1, 0, 1], receipt=receipt)
+    receipt.redeem(model.event)  # it was not used

@@ -150,3 +150,19 @@ def test_booleans_are_numbers_or_categories() -> None:
     assert session.regress("hours ~ age + is_m", "people", epsilon=100).coef_ == pytest.approx([0.5, 4], abs=1)
     assert session.regress("is_m ~ age", "people", epsilon=100).coef_ == pytest.approx([0], abs=0.1)
     assert session.regress("hours ~ C(is_m)", "people", epsilon=100).terms == ("Intercept", "is_m[True]")
+
+
+def test_as_many_terms_as_a_query_has_sums_for() -> None:
+    """One more is refused by its name, rather than as a query with too many outputs."""
+    names = [f"c{i}" for i in range(18)]
+    data = {"person": np.arange(5), "y": np.arange(5.0)} | {name: np.arange(5.0) for name in names}
+    session = a_session(data, columns={name: bounds(0, 5) for name in (*names, "y")})
+    assert len(session.regress(f"y ~ {' + '.join(names[:17])}", "people").columns) == 18
+    with pytest.raises(BadParameter, match="17 columns"):
+        session.regress(f"y ~ {' + '.join(names)}", "people")
+
+
+@pytest.mark.parametrize("rows", [0, -5, "many"])
+def test_a_preview_is_for_at_least_one_person(rows: Any) -> None:
+    with pytest.raises(BadParameter, match="rows"):
+        a_session(people(5)).regress("hours ~ age", "people").preview(1, rows=rows)

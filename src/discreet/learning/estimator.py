@@ -27,6 +27,7 @@ from discreet.privacy.promises.receipt import Receipt
 
 WIDEST = 1 << 13
 """The most columns: squared lengths of integer rows of 20 bits then fit into a double."""
+_NARROWEST = 1e-70
 
 
 class NotFitted(DiscreetError, ValueError, AttributeError):
@@ -150,7 +151,7 @@ def numbers(values: Any) -> Floats:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # whatever a value raises: no row decides whether a fit fails
         return math.nan
 
 
@@ -201,7 +202,7 @@ def read_labels(rows: NDArray[Row], labels: Any, classes: NDArray[Any]) -> tuple
 def _place(listed: Mapping[Any, int], label: Any) -> int:
     try:
         return listed.get(label, -1)
-    except TypeError:  # a list, say: no label that could have been declared
+    except Exception:  # a list, say: no label that could have been declared
         return -1
 
 
@@ -214,11 +215,21 @@ def as_given(values: Any) -> NDArray[Any]:
     ([1, 2.5, 'x'], 'i')
     """
     if hasattr(values, "dtype") or hasattr(values, "__array__"):
-        return np.asarray(values)
+        return _with_missing(values) if hasattr(values, "null_count") else np.asarray(values)
     try:
         return np.asarray(values, dtype=object)
     except ValueError:
         raise BadData("rows must be of one length, and labels a flat list") from None
+
+
+def _with_missing(column: Any) -> NDArray[Any]:
+    """An Arrow or polars column: of whole numbers with one that is missing, numpy would make doubles of all."""
+    kind = str(getattr(column, "type", None) or getattr(column, "dtype", "")).lower()
+    listed = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
+    if listed is None or not kind.startswith(("int", "uint")):
+        return np.asarray(column)
+    missing = column.null_count() if callable(column.null_count) else column.null_count
+    return np.asarray(listed(), dtype=object) if missing else np.asarray(column)
 
 
 Bounds = Any
@@ -248,6 +259,12 @@ def read_bounds(bounds: Bounds, columns: int, name: str = "bounds") -> tuple[Flo
     if not (np.isfinite(middle) & np.isfinite(half) & (half > 0)).all():  # scaled() would make NaN of some values
         raise BadParameter(name, bounds, "must be so far apart, and so small, that doubles hold middle and half width")
     return middle, half
+
+
+def check_widths(half: Floats, name: str) -> None:
+    """Refuse ranges so wide or so narrow that squares of errors would leave the doubles after the payment."""
+    if not ((half > _NARROWEST) & (half < 1 / _NARROWEST)).all():
+        raise BadParameter(name, half.tolist(), "must be neither so far apart nor so near that squares are no doubles")
 
 
 def _is_pair(value: Any) -> bool:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.exact import sqrt_up
+from discreet.noise.additive import LARGEST
 from discreet.noise.floored_normal import floored_normal
 from discreet.randomness import Bits, SystemBits
 
@@ -70,6 +71,17 @@ def noise_of(moves_squared: int, mu_squared: Fraction) -> tuple[int, Fraction]:
     while isqrt(int(plain * finer * finer)) < _FINEST:
         finer *= 2
     return finer, plain * finer * finer
+
+
+def check_fits(moves_squared: int, mu_squared: Fraction) -> None:
+    """Refuse, before anything is paid, noise that no draw of ``release`` could hold.
+
+    >>> check_fits(1 << 40, Fraction(1))
+    """
+    if noise_of(moves_squared, mu_squared)[1] > LARGEST**2:
+        raise BadParameter(
+            "budget", "too small", "must be larger, or for fewer columns: its noise would not fit into 64 bits"
+        )
 
 
 def _times(values: Integers, finer: int) -> NDArray[Any]:

@@ -17,7 +17,7 @@ from math import lcm
 import numpy as np
 
 from discreet.errors import BadParameter
-from discreet.exact import Number
+from discreet.exact import Number, integer
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.inference.formula import Factor, Formula, parse
 from discreet.learning.inference.least_squares import Units, coefficients, solve
@@ -34,7 +34,8 @@ from discreet.query.run import Quote
 from discreet.session.backend import Backend
 from discreet.session.query import Query, read_query
 
-MOST_TERMS = 60
+MOST_TERMS = 17
+"""With them, the target and the intercept a query has 190 sums, of 200 that it may have."""
 _STEP = 1e9  # far above any rounding of a released sum: how a sum follows from its noises is found by finite steps
 
 
@@ -92,6 +93,7 @@ class Regression:
         self, epsilon: Number | None = None, *, rows: int, delta: Number | None = None, rho: Number | None = None
     ) -> RegressionPreview:
         """How wide intervals will be for so many people. Free: it reads no data."""
+        integer(rows, "rows", at_least=1)
         quote = self.query.quote(epsilon, delta=delta, rho=rho)
         noise = _noise_of(quote)
         width = len(self.columns) + 1

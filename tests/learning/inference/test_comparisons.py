@@ -1,13 +1,14 @@
 """Tests and means: size, power, agreement with scipy without noise, and planted twins that forget the noise."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from discreet.errors import BadParameter
+from discreet.learning.budget import event_of
 from discreet.learning.inference import comparisons, grouped_sums
 from discreet.learning.inference.comparisons import (
     TestResult,
@@ -21,7 +22,9 @@ from discreet.learning.inference.comparisons import (
     rows_for_difference,
 )
 from discreet.learning.inference.grouped_sums import Released
-from discreet.privacy.promises.measures import GDP, Approx
+from discreet.learning.inference.survival import kaplan_meier
+from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises.measures import GDP, ZCDP, Approx
 
 RNG = np.random.default_rng(3)
 SURE, SOME = GDP(10**5), GDP("1/4")
@@ -161,3 +164,82 @@ def test_what_is_refused() -> None:
         mean([1.0], bounds=(0, 1), budget=SURE, confidence=1)
     with pytest.raises(BadParameter, match="shares"):
         goodness_of_fit(["a"], keys=["a", "b"], shares=[0.5, 0.6], budget=SURE)
+
+
+class Hostile:
+    """A value of a table that raises whatever it is asked."""
+
+    def __float__(self) -> float:
+        raise RuntimeError("a secret")
+
+    def __hash__(self) -> int:
+        return hash(0)
+
+    def __eq__(self, other: object) -> bool:
+        raise LookupError("a secret")
+
+
+def test_no_value_makes_a_test_fail() -> None:
+    values, groups = [0.5, 0.25, 0.5], [0, 1, 0]
+    mean([*values, Hostile()], bounds=(0, 1), budget=SURE)
+    difference_of_means([*values, 0.5], [*groups, Hostile()], keys=[0, 1], bounds=(0, 1), budget=SURE)
+    chi_square([*groups, Hostile()], [*groups, 1], row_keys=[0, 1], column_keys=[0, 1], budget=SURE)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda **paid: mean([1.0], bounds=(0, 1e200), **paid),
+        lambda **paid: mean([1.0], bounds=(0, 1e-200), **paid),
+        lambda **paid: rank_test([1.0], [0], keys=[0, 1], bounds=(0, 1), bins=10**6, **paid),
+        lambda **paid: chi_square([0], [0], row_keys=[0, 1], column_keys=range(10**6), **paid),
+        lambda **paid: goodness_of_fit([0], keys=[[0], [1]], **paid),
+        lambda **paid: goodness_of_fit([0], keys=cast("Any", 5), **paid),
+        lambda **paid: kaplan_meier([1], [1], edges=5, **paid),
+        lambda **paid: kaplan_meier([1], [1], edges=range(1, 2000), **paid),
+    ],
+)
+def test_what_cannot_be_computed_is_refused_before_it_is_paid(ask: Callable[..., Any]) -> None:
+    receipt = Filter(ZCDP(1)).spend(event_of(SOME))
+    with pytest.raises(BadParameter):
+        ask(budget=SOME, receipt=receipt)
+    receipt.redeem(event_of(SOME))  # it was not used
+
+
+def test_noise_that_no_draw_can_hold_is_refused_before_it_is_paid() -> None:
+    least = GDP("1e-30")
+    receipt = Filter(ZCDP(1)).spend(event_of(least))
+    with pytest.raises(BadParameter, match="64 bits"):
+        mean([1.0], bounds=(0, 1), budget=least, receipt=receipt)
+    with pytest.raises(BadParameter, match="64 bits"):
+        goodness_of_fit([0], keys=[0, 1], budget=least, receipt=receipt)
+    receipt.redeem(event_of(least))
+
+
+@pytest.mark.parametrize("options", [{"difference": 0}, {"power": 1.0}, {"level": 0.0}])
+def test_impossible_sizes_of_groups_are_refused(options: dict[str, float]) -> None:
+    given: dict[str, Any] = {"difference": 0.1, "spread": 1.0} | options
+    with pytest.raises(BadParameter):
+        rows_for_difference(bounds=(0, 1), budget=SOME, **given)
+
+
+def test_a_null_law_in_pieces_is_that_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the same table, with few tables at a time; p-values of 4,000 draws differ by less than 7 deviations."""
+    released = Released(np.array([40.0, 60.0, 45.0]), 2.0)
+    expected = np.full(3, 145 / 3)
+
+    def p_value() -> float:
+        return comparisons._simulated("", released, expected, lambda t: ((t - expected) ** 2).sum(axis=1), SOME).p_value
+
+    whole = p_value()
+    monkeypatch.setattr(comparisons, "_AT_ONCE", 100)
+    assert abs(p_value() - whole) < 7 * (2 * whole / 4000) ** 0.5
+
+
+def test_keys_may_be_an_array() -> None:
+    x, arm = heights(400), arms(400)
+    listed: Any = np.array([0, 1])
+    tests: list[Any] = [anova, rank_test, difference_of_means]
+    for ask in tests:
+        assert ask(x, arm, keys=listed, bounds=(-9, 9), budget=SURE).event == event_of(SURE)
+    assert chi_square(arm, arm, row_keys=listed, column_keys=listed, budget=SURE).p_value < 0.01

@@ -13,7 +13,7 @@ from discreet.learning.models.generalized import Logit, PoissonRegression, newto
 from discreet.learning.sums import Floats
 from discreet.learning.unit_weights import Weights, unit_weights
 from discreet.privacy.budgets.filters import Filter
-from discreet.privacy.promises.measures import GDP
+from discreet.privacy.promises.measures import GDP, ZCDP
 
 RNG = np.random.default_rng(5)
 TRUTH = np.array([0.3, 1.0, -0.5])
@@ -192,3 +192,28 @@ def test_rows_without_a_count_are_left_out() -> None:
     at, errors = likeliest(x[~np.isnan(gone)], y[~np.isnan(gone)], counts=True)
     assert np.all(np.abs([model.intercept_, *model.coef_] - at) < errors / 50)
     assert model.standard_errors_ == pytest.approx(errors, rel=0.01)
+
+
+@pytest.mark.parametrize(("columns", "unit"), [(61, True), (61, False), (1, False)])
+def test_noise_that_no_draw_can_hold_is_refused_before_it_is_paid(columns: int, unit: bool) -> None:
+    """With units and many columns that happens to a budget of everyday use, and the receipt is good afterwards."""
+    ledger = Filter(ZCDP(1))
+    budget = GDP("0.2") if unit else GDP("1e-15")
+    model = Logit(bounds=(-1, 1), classes=[0, 1], budget=budget)
+    receipt = ledger.spend(model.event)
+    x, y = np.zeros((4, columns)), [0, 1, 0, 1]
+    with pytest.raises(BadParameter, match="64 bits"):
+        model.fit(x, y, unit=[1, 2, 3, 4] if unit else None, receipt=receipt)
+    receipt.redeem(model.event)  # it was not used
+
+
+@pytest.mark.parametrize("options", [{"most": 1e308}, {"bounds": (0, 1e200)}, {"bounds": (0, 1e-200)}])
+def test_ranges_that_leave_the_doubles_are_refused_before_they_are_paid(options: dict[str, Any]) -> None:
+    """Counts up to 1e308 made weights of NaN, and sums of NaN wrapped round by as many parts as there were rows."""
+    ledger = Filter(ZCDP(1))
+    given: dict[str, Any] = {"bounds": (0, 1), "most": 5} | options
+    model = PoissonRegression(budget=GDP("1/4"), **given)
+    receipt = ledger.spend(model.event)
+    with pytest.raises(BadParameter):
+        model.fit(np.zeros((4, 1)), [0, 1, 2, 3], receipt=receipt)
+    receipt.redeem(model.event)

@@ -1,7 +1,7 @@
 """An ascent keeps its price on every pair of small neighbouring tables, exactly; and finds a clip that few exceed."""
 
 from fractions import Fraction
-from itertools import combinations_with_replacement, pairwise
+from itertools import combinations_with_replacement, pairwise, product
 
 import numpy as np
 import pytest
@@ -111,3 +111,43 @@ def test_the_number_of_units_has_noise_of_its_own() -> None:
     drawn = {noisy_units(100, Fraction(1, 10), SystemBits()) for _ in range(50)}
     assert len(drawn) > 5
     assert all(abs(many - 100) < 500 for many in drawn)  # beyond: e^-50
+
+
+def exactly(counts: tuple[int, ...], beyond: int, kept: Fraction, passed: Fraction) -> list[Fraction]:
+    """The law of an ascent in rationals, e^(-1/b) of its two noises being ``kept`` and ``passed``.
+
+    From z = beyond on all margins are at least 0, so chances are polynomials in passed^z: geometric series.
+    """
+    last, ends = len(counts) - 1, [Fraction(0)] * len(counts)
+    for z in range(beyond):
+        open_ = (1 - kept) * kept**z
+        for step, many in enumerate(counts[:-1]):
+            yes = passed ** max(z - beyond + many, 0)
+            ends[step] += open_ * yes
+            open_ *= 1 - yes
+        ends[last] += open_
+    paths = {0: (1 - kept) * kept**beyond}  # by the power of passed^(z - beyond)
+    for step, many in enumerate(counts[:-1]):
+        stopped = {power + 1: weight * passed**many for power, weight in paths.items()}
+        ends[step] += sum(weight / (1 - kept * passed**power) for power, weight in stopped.items())
+        paths = {p: paths.get(p, Fraction(0)) - stopped.get(p, Fraction(0)) for p in {*paths, *stopped}}
+    ends[last] += sum(weight / (1 - kept * passed**power) for power, weight in paths.items())
+    assert sum(ends) == 1
+    return ends
+
+
+@pytest.mark.parametrize("moves", [(0, 1), (-1, 0, 1)])
+def test_the_price_in_rationals(moves: tuple[int, ...]) -> None:
+    """All numbers below 4 on three steps, in both directions of neighbours. Answers that move both ways refute it."""
+    kept, passed, beyond = Fraction(3, 4), Fraction(4, 5), 2
+    most, worst = 1 / (kept * passed), Fraction(0)
+    for counts in product(range(4), repeat=3):
+        own = exactly(counts, beyond, kept, passed)
+        for moved in product(moves, repeat=3):
+            near = tuple(many + move for many, move in zip(counts, moved, strict=True))
+            if min(near) < 0:
+                continue
+            both = list(zip(own, exactly(near, beyond, kept, passed), strict=True))
+            assert all((a > 0) == (b > 0) for a, b in both)
+            worst = max(worst, *(max(a / b, b / a) for a, b in both if a))
+    assert (worst <= most) == (moves == (0, 1))

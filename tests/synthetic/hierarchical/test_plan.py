@@ -122,3 +122,12 @@ def test_too_many_cells_are_refused() -> None:
     wide = Domain({f"c{i}": range(100) for i in range(5)})
     with pytest.raises(BadParameter, match="at most"):
         plan(publication([tuple(wide.columns)]), wide)
+
+
+def test_more_different_rows_than_places_are_refused() -> None:
+    """Places of 64 bits wrapped round: counts were wrong, and an engine failed after it was paid."""
+    many = Domain({f"c{i}": range(1000) for i in range(8)})
+    with pytest.raises(BadParameter, match=r"2\^62"):
+        plan(publication(list(many.columns)), many)
+    seven = Domain({f"c{i}": range(400) for i in range(7)})
+    assert len(plan(publication(list(seven.columns)), seven).tables) == 7

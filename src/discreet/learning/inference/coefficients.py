@@ -141,7 +141,8 @@ class Coefficients:
             "rows": round(self.rows) if math.isfinite(self.rows) else None,
             **self.to_dict(confidence),
         }
-        return json.dumps(rows | {"facts": dict(self.facts), "notes": list(self.notes)})
+        facts = {name: value if math.isfinite(value) else None for name, value in self.facts.items()}
+        return json.dumps(rows | {"facts": facts, "notes": list(self.notes)})
 
     def to_pandas(self, confidence: Number = "0.95") -> pd.DataFrame:
         """The table with one row for each term."""

@@ -21,6 +21,7 @@ from discreet.exact import Number, integer, number
 from discreet.learning.budget import Budget, event_of, mu_squared
 from discreet.learning.inference.grouped_sums import (
     Released,
+    how_many,
     read_codes,
     read_values,
     release_counts,
@@ -35,6 +36,8 @@ from discreet.privacy.promises.receipt import Receipt
 _CLEAR = 8.0  # a group is known where it has so many times more rows than the noise of their count deviates
 _FEWEST = 8.0
 _SIMULATED = 4000
+_AT_ONCE = 1 << 22  # cells
+_MOST_BINS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +210,7 @@ def chi_square(
     True
     """
     codes = _pairs(rows, row_keys, columns, column_keys)
-    shape = len(list(row_keys or ())), len(list(column_keys or ()))
+    shape = how_many(row_keys), how_many(column_keys)
     released = release_counts(codes, shape[0] * shape[1], weights_of(unit, len(codes)), budget, receipt)
 
     def statistic(tables: Floats) -> Floats:
@@ -235,7 +238,7 @@ def goodness_of_fit(
     True
     """
     codes = read_codes(values, keys, "keys")
-    many = len(list(keys or ()))
+    many = how_many(keys)
     given = np.full(many, 1 / many) if shares is None else np.asarray(shares, dtype=np.float64)
     if given.shape != (many,) or not (given > 0).all() or not math.isclose(float(given.sum()), 1.0, rel_tol=1e-9):
         raise BadParameter("shares", shares, "must be one share above 0 for each key, which add up to 1")
@@ -263,9 +266,10 @@ def rank_test(
     """
     x, is_number, *_ = read_values(values, bounds)
     places = read_codes(groups, keys, "keys", len(x))
-    if len(list(keys or ())) != 2:
+    if how_many(keys) != 2:
         raise BadParameter("keys", keys, "must be two groups")
-    integer(bins, "bins", at_least=2)
+    if integer(bins, "bins", at_least=2) > _MOST_BINS:
+        raise BadParameter("bins", bins, f"must be at most {_MOST_BINS}")
     cell = np.minimum(((x + 1) / 2 * bins).astype(np.int64), bins - 1)
     codes = np.where(is_number & (places >= 0), places * bins + cell, -1)
     released = release_counts(codes, 2 * bins, weights_of(unit, len(x)), budget, receipt)
@@ -299,6 +303,11 @@ def rows_for_difference(
     (809, 393)
     """
     _, _, _, half = read_values([0.0], bounds)
+    for name, share in {"power": power, "level": level}.items():
+        if not 0 < share < 1:
+            raise BadParameter(name, share, "must lie between 0 and 1")
+    if not (abs(difference) > 1e-100 and 0 <= spread < 1e100 and abs(difference) < 1e100):
+        raise BadParameter("difference", [difference, spread], "must be numbers, and the difference not 0")
     deviation = half * (3 / float(mu_squared(budget))) ** 0.5
     needed = (quantile(1 - level) + quantile(2 * power - 1)) ** 2
 
@@ -333,7 +342,7 @@ def _by_group(  # noqa: PLR0917
 ) -> _Means:  # fmt: skip
     x, is_number, middle, half = read_values(values, bounds)
     codes = read_codes(groups, keys, "keys", len(x))
-    many = len(list(keys or ()))
+    many = how_many(keys)
     if many > most:
         raise BadParameter("keys", keys, f"must be at most {most} groups")
     codes = np.where(is_number, codes, -1)
@@ -346,9 +355,9 @@ def _pairs(
 ) -> Any:
     first = read_codes(rows, row_keys, "keys")
     second = read_codes(columns, column_keys, "keys", len(first))
-    if len(list(row_keys or ())) > most:
+    if how_many(row_keys) > most:
         raise BadParameter("keys", row_keys, f"must be at most {most} groups")
-    return np.where((first >= 0) & (second >= 0), first * len(list(column_keys or ())) + second, -1)
+    return np.where((first >= 0) & (second >= 0), first * how_many(column_keys) + second, -1)
 
 
 def _estimate(  # noqa: PLR0917
@@ -386,8 +395,13 @@ def _simulated(name: str, released: Released, expected: Floats, statistic: Any, 
     total = float(expected.sum())
     if total < max(_CLEAR * released.deviation, _FEWEST):
         return _nothing(name, released.values, budget)
-    tables = draws.multinomial(round(total), expected / total, _SIMULATED) + draws.normal(
-        0, released.deviation, (_SIMULATED, len(expected))
-    )
-    p = float((1 + np.sum(statistic(tables) >= seen)) / (1 + _SIMULATED))
+    beyond, left = 0, _SIMULATED
+    while left:
+        many = min(left, max(1, _AT_ONCE // len(expected)))
+        tables = draws.multinomial(round(total), expected / total, many) + draws.normal(
+            0, released.deviation, (many, len(expected))
+        )
+        beyond += int(np.sum(statistic(tables) >= seen))
+        left -= many
+    p = (1 + beyond) / (1 + _SIMULATED)
     return TestResult(name=name, p_value=p, statistic=seen, groups=_counts(released.values), event=event_of(budget))

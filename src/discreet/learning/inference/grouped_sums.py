@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadParameter
 from discreet.learning.budget import Budget, event_of, mu_squared
-from discreet.learning.estimator import as_given, numbers, read_bounds, scaled
-from discreet.learning.sums import ExactSums, Floats, exact_product, release
+from discreet.learning.estimator import as_given, check_widths, numbers, read_bounds, scaled
+from discreet.learning.sums import ExactSums, Floats, check_fits, exact_product, release
 from discreet.learning.unit_weights import WEIGHT_BITS, Weights, unit_weights
 from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.privacy.promises.receipt import Receipt
 
 _BITS = 12
-_PART = 1 << 17
+MOST_CELLS = 10_000
+"""Of one release of counts: what is computed from them grows with their number, and must not fail when it is paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,9 @@ def release_counts(
 ) -> Released:
     """How many rows have each code, each unit counting once; codes below 0 count nothing."""
     square = mu_squared(budget)
+    if cells > MOST_CELLS:
+        raise BadParameter("cells", cells, f"must be at most {MOST_CELLS:,}: list fewer keys or times")
+    check_fits(weights.scale**2, square)
     _pay(budget, receipt)
     return _released(count_sums(codes, cells, weights), square, float(weights.scale))
 
@@ -59,6 +63,8 @@ def release_moments(
 ) -> Released:
     """By group the sums of 1, x and x² of scaled values; an array (groups, 3)."""
     square = mu_squared(budget)
+    nobody = moment_sums(values[:0], codes[:0], groups, Weights(weights.values[:0], weights.scale))
+    check_fits(nobody.moves_squared, square)
     _pay(budget, receipt)
     exact = moment_sums(values, codes, groups, weights)
     return _released(exact, square, float(weights.scale) * (1 << 2 * _BITS))
@@ -99,19 +105,29 @@ def _pay(budget: Budget, receipt: Receipt | None) -> None:
 
 def read_codes(values: Any, keys: Sequence[Any] | None, name: str, rows: int | None = None) -> NDArray[np.int64]:
     """The place of each value in a public list of keys; -1 for all others."""
-    if keys is None or isinstance(keys, str) or len(list(keys)) < 2 or len(set(keys)) != len(list(keys)):
+    try:
+        listed = [] if keys is None or isinstance(keys, str) else list(keys)
+        is_list = len(listed) >= 2 and len(set(listed)) == len(listed) == how_many(keys)
+    except (TypeError, ValueError):
+        is_list = False
+    if not is_list:
         raise BadParameter(name, keys, "must be the public list of at least two different keys")
     given = as_given(values)
     if given.ndim != 1 or (rows is not None and len(given) != rows):
         raise BadData("columns must be flat lists, all of one length")
-    places = {key: place for place, key in enumerate(keys)}
+    places = {key: place for place, key in enumerate(listed)}
     return np.array([_place(places, value) for value in given.tolist()], dtype=np.int64)
+
+
+def how_many(keys: Sequence[Any] | None) -> int:
+    """The length of a public list of keys, which may be an array; 0 where there is none."""
+    return 0 if keys is None else len(list(keys))
 
 
 def _place(places: dict[Any, int], value: Any) -> int:
     try:
         return places.get(value, -1)
-    except TypeError:
+    except Exception:  # a row must not decide whether a question fails
         return -1
 
 
@@ -121,6 +137,7 @@ def read_values(values: Any, bounds: Any) -> tuple[Floats, NDArray[np.bool_], fl
     if given.ndim != 1:
         raise BadData("values must be a flat list of numbers")
     middle, half = read_bounds(bounds, 1)
+    check_widths(half, "bounds")
     return scaled(given, middle, half), ~np.isnan(given), float(middle[0]), float(half[0])
 
 

@@ -22,7 +22,7 @@ from discreet.exact import Number, number
 from discreet.learning.budget import Budget, event_of
 from discreet.learning.estimator import numbers
 from discreet.learning.inference.comparisons import TestResult
-from discreet.learning.inference.grouped_sums import read_codes, release_counts, weights_of
+from discreet.learning.inference.grouped_sums import how_many, read_codes, release_counts, weights_of
 from discreet.learning.inference.noise_law import chance_beyond, quantile
 from discreet.learning.sums import Floats
 from discreet.privacy.promises import events
@@ -30,6 +30,8 @@ from discreet.privacy.promises.receipt import Receipt
 
 _CLEAR = 4.0  # people at risk, in standard deviations of the noise of their number: with fewer, the curve ends
 _FEWEST = 5.0
+MOST_TIMES = 1000
+"""Covariances between all times are computed when the counts are paid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,8 @@ class SurvivalCurve:
         level = float(number(confidence, "confidence"))
         if not 0 < level < 1:
             raise BadParameter("confidence", confidence, "must lie between 0 and 1")
+        if of not in {"population", "table"}:
+            raise BadParameter("of", of, 'must be "population" or "table"')
         used = self.log_covariance if of == "population" else self.noise_log_covariance
         away = quantile(level) * np.sqrt(np.diag(used))
         share = np.clip(self.survival, 1e-9, 1 - 1e-9)
@@ -132,7 +136,7 @@ def log_rank(
     """
     codes, ends = _cells(times, happened, edges)
     places = read_codes(groups, keys, "keys", len(codes))
-    if len(list(keys or ())) != 2:
+    if how_many(keys) != 2:
         raise BadParameter("keys", keys, "must be two groups")
     cells = 2 * len(ends)
     both = np.where((codes >= 0) & (places >= 0), places * cells + codes, -1)
@@ -166,11 +170,14 @@ def log_rank(
 def _cells(times: Any, happened: Any, edges: Any) -> tuple[NDArray[np.int64], Floats]:
     """The cell of each person: events by time first, then those who were lost; -1 where a time is no number."""
     must = "must be public times in ascending order, at least two, the last one not below any time that matters"
-    if edges is None:
-        raise BadParameter("edges", None, must)
-    ends = numbers(list(edges))
+    try:
+        ends = numbers(list(edges))
+    except (TypeError, BadData):
+        raise BadParameter("edges", edges, must) from None
     if ends.ndim != 1 or len(ends) < 2 or not np.isfinite(ends).all() or not (np.diff(ends) > 0).all() or ends[0] <= 0:
         raise BadParameter("edges", edges, must)
+    if len(ends) > MOST_TIMES:
+        raise BadParameter("edges", len(ends), f"must be at most {MOST_TIMES:,} times")
     when, seen = numbers(times), numbers(happened)
     if when.ndim != 1 or seen.shape != when.shape:
         raise BadData("times and happened must be flat lists of one length")

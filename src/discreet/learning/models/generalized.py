@@ -21,11 +21,20 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.learning.budget import Budget, mu_squared, split
-from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_classes, read_labels, read_target, scaled
+from discreet.learning.estimator import (
+    Bounds,
+    Estimator,
+    check_widths,
+    read_bounds,
+    read_classes,
+    read_labels,
+    read_target,
+    scaled,
+)
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.inference.least_squares import Inverted, invert
 from discreet.learning.inference.noise_law import Noise
-from discreet.learning.sums import ExactSums, Floats, exact_product, few_bits, release, symmetric, upper
+from discreet.learning.sums import ExactSums, Floats, check_fits, exact_product, few_bits, release, symmetric, upper
 from discreet.learning.unit_weights import WEIGHT_BITS, Weights, unit_weights
 from discreet.privacy.promises.receipt import Receipt
 
@@ -37,6 +46,7 @@ _FIRST_STEPS = 9
 _SHARES = (*(1 for _ in range(_FIRST_STEPS)), 22, 45)
 _HESSIAN, _GRADIENT = 1, 2
 _LONGEST_STEP = 2.0  # of all coefficients together, in scores at the bounds: Newton's steps from afar overshoot
+_MOST = 1e15  # of the ends of counts: far within the doubles
 _TOO_LONG = 0.5  # of the curvature that the last step leaves out, in standard errors
 
 
@@ -110,10 +120,16 @@ class Generalized(Estimator, ABC):
         grid = 1 << _ROW_BITS
         rows = np.hstack([np.full((len(values), 1), float(grid)), np.rint(scaled(values, middle, half) * grid) + 0.0])
         data = _Data(rows, target, weights)
+        check_widths(half, "bounds")
+        *first, last = split(square, *_SHARES)
+        for_hessian, for_gradient = split(min(*first, last), _HESSIAN, _GRADIENT)
+        none = np.zeros(0)
+        hessian, gradient = newton_sums(rows[:0], none, none, Weights(none, weights.scale))
+        check_fits(hessian.moves_squared, for_hessian)
+        check_fits(gradient.moves_squared, for_gradient)
         self._pay(receipt)
         at = np.zeros(columns + 1)
         at[0] = self._start()
-        *first, last = split(square, *_SHARES)
         for share in first:
             at = at + _careful(self._step(data, at, share))
         step = self._step(data, at, last)
@@ -320,6 +336,8 @@ class PoissonRegression(Generalized):
         """Check, pay, and learn. ``unit`` names the person of each row; without it each row is a person."""
         (middle,), _ = read_bounds((0, self.most), 1, "most")
         self._most = 2 * float(middle)
+        if not 1 / _MOST <= self._most <= _MOST:
+            raise BadParameter("most", self.most, f"must lie between {1 / _MOST:g} and {_MOST:g}")
         values = self._rows_to_fit(X)
         read_bounds(self.bounds, values.shape[1])
         given, weights = read_target(y, len(values)), unit_weights(unit, len(values))

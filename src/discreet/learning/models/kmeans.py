@@ -14,7 +14,7 @@ from discreet.exact import integer
 from discreet.learning.budget import Budget, mu_squared, split
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.naive_bayes import mean_and_variance, moments_by_class
-from discreet.learning.sums import ExactSums, Floats, Integers, few_bits, on_grid, release
+from discreet.learning.sums import ExactSums, Floats, Integers, check_fits, few_bits, on_grid, release
 from discreet.noise import discrete_gaussian
 from discreet.privacy.promises.receipt import Receipt
 
@@ -57,9 +57,11 @@ class KMeans(Estimator):
         rows = self._rows_to_fit(X)
         middle, half = read_bounds(self.bounds, rows.shape[1])
         values = scaled(rows, middle, half)
-        self._pay(receipt)
         for_start, for_rounds = split(square, _START_SHARE, rounds)
-        noisy, sigma = release(moments_by_class(values, np.zeros(len(values), dtype=np.int64), 1), for_start)
+        exact = moments_by_class(values, np.zeros(len(values), dtype=np.int64), 1)
+        check_fits(exact.moves_squared, min(for_start, for_rounds / rounds))  # those of a round move less
+        self._pay(receipt)
+        noisy, sigma = release(exact, for_start)
         count = np.maximum(noisy[:, 0] / _CELLS, 1.0)
         mean, variance = mean_and_variance(noisy[:, 1:] / _CELLS, count, sigma / _CELLS)
         spread = np.sqrt(variance[0])

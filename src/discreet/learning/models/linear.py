@@ -26,6 +26,7 @@ from discreet.learning.inference.noise_law import Noise
 from discreet.learning.sums import (
     ExactSums,
     Floats,
+    check_fits,
     clipped_rows,
     exact_product,
     release,
@@ -124,6 +125,7 @@ class LinearRegression(Estimator):
         columns = rows.shape[1]
         length = columns**0.5 * _LONGER if self.length is None else float(positive(self.length, "length"))
         exact, cells, side = _moments(scaled(rows, middle, half), target, weights, length)
+        check_fits(exact.moves_squared, square)
         self._pay(receipt)
         noisy, sigma = release(exact, square)
         matrix, sigma = symmetric(noisy, columns + 2) / cells, sigma / cells

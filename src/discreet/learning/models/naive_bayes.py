@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_classes, read_labels, scaled
 from discreet.learning.preprocessing.columns import Column, codes_of, read_columns
-from discreet.learning.sums import ExactSums, Floats, Integers, on_grid, release
+from discreet.learning.sums import ExactSums, Floats, Integers, check_fits, on_grid, release
 from discreet.privacy.promises.receipt import Receipt
 
 _BITS = 16
@@ -176,6 +176,7 @@ class GaussianNB(Bayes):
         middle, half = read_bounds(self.bounds, rows.shape[1])
         rows, labels = read_labels(rows, y, classes)
         exact = moments_by_class(scaled(rows, middle, half), labels, len(classes))
+        check_fits(exact.moves_squared, square)
         self._pay(receipt)
         noisy, sigma = release(exact, square)
         unit = float(1 << _BITS)

@@ -16,7 +16,7 @@ from discreet.exact import Number, integer, positive
 from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.rows import DENSE_BITS, DenseRows
-from discreet.learning.sums import Floats, release, symmetric
+from discreet.learning.sums import Floats, check_fits, release, symmetric
 from discreet.privacy.promises.receipt import Receipt
 
 
@@ -63,8 +63,10 @@ class PCA(Estimator):
             raise BadParameter("n_components", wanted, f"must be at most the number of columns, {columns}")
         length = (columns + 1) ** 0.5 + 1e-6 if self.length is None else float(positive(self.length, "length"))
         rows = DenseRows.of(scaled(values, middle, half), length)
+        exact = rows.moments()
+        check_fits(exact.moves_squared, square)
         self._pay(receipt)
-        noisy, sigma = release(rows.moments(), square)
+        noisy, sigma = release(exact, square)
         unit = float(1 << 2 * DENSE_BITS)
         table = symmetric(noisy, columns + 1) / unit
         count = max(float(table[0, 0]), 1.0)

@@ -14,7 +14,7 @@ from discreet.exact import integer
 from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.naive_bayes import mean_and_variance, moments_by_class
-from discreet.learning.sums import ExactSums, Floats, release
+from discreet.learning.sums import ExactSums, Floats, check_fits, release
 from discreet.privacy.promises.receipt import Receipt
 
 _CELLS = 1 << 16
@@ -48,6 +48,7 @@ class StandardScaler(Estimator):
         rows = self._rows_to_fit(X)
         middle, half = read_bounds(self.bounds, rows.shape[1])
         exact = moments_by_class(scaled(rows, middle, half), np.zeros(len(rows), dtype=np.int64), 1)
+        check_fits(exact.moves_squared, square)
         self._pay(receipt)
         noisy, sigma = release(exact, square)
         count = np.maximum(noisy[:, 0] / _CELLS, 1.0)

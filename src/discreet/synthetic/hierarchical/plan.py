@@ -33,6 +33,8 @@ from discreet.synthetic.hierarchical.whole import agreeing_masks
 
 MOST_CELLS = 1 << 25
 """Of all whole tables together."""
+MOST_ROWS = 1 << 62
+"""Different rows over all columns: each is counted at its place among them, a whole number of 64 bits."""
 MOST_SUBSETS = 4096
 FINER = 1 << 10
 """A row counts so much while noise is added, so that even small noise is spread over many whole numbers."""
@@ -229,6 +231,10 @@ def plan(
     if not place and not columns_of:
         raise BadParameter("tables", [], "must name at least one column")
     whole = Domain({**place, **columns_of})
+    if whole.cells > MOST_ROWS:
+        many = f"2^{whole.cells.bit_length() - 1} different rows"
+        must = "must have at most 2^62 of all their columns together: publish some of the tables apart"
+        raise BadParameter("tables", many, must)
     order = list(columns_of)
     tables = tuple(
         PublishedTable(names.index(p) if p is not None else 0, tuple(sorted(order.index(c) for c in columns)), weight)
