@@ -31,6 +31,10 @@ from discreet.session.price import Price, shares
 from discreet.session.program import Program, QueryStep, run
 
 
+class RefusedForValues(BadQuestion):
+    """The query with released values in it is refused: a function of them, and it names them. They are paid."""
+
+
 @dataclass(frozen=True, slots=True)
 class SubqueryValues:
     """Values of subqueries that a query releases before its answer."""
@@ -269,7 +273,7 @@ def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program
         except (EngineFailed, EngineUnreachable):  # a public table could not be read: it goes on later
             raise
         except DiscreetError as refused:  # a function of released values: they are not lost
-            raise BadQuestion("; ".join((str(refused), *map(str, _notes_of(released, found))))) from None
+            raise RefusedForValues("; ".join((str(refused), *map(str, _notes_of(released, found))))) from None
         made = within(made, planned.allowance)
         return _step_of(filled.prepared, replace(made, plan=replace(made.plan, price=planned.plan.price)))
 
