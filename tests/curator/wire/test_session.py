@@ -109,3 +109,13 @@ def test_rows_of_a_cursor_are_paid_and_kept(client: psycopg.Connection[Any], ser
         client.rollback()
     assert charges(served[0]) == before
     assert len(client.execute("FETCH ALL FROM held").fetchall()) == 3
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_means_of_dates_and_columns_named_like_errors(client: psycopg.Connection[Any], *, binary: bool) -> None:
+    with client.cursor(binary=binary) as cursor:
+        cursor.execute("/* epsilon=100 */ SELECT MIN(day) AS a, AVG(day) AS b, MEDIAN(day) AS c FROM trips")
+        (one,) = cursor.fetchall()
+        assert [type(value).__name__ for value in one[::2]] == ["date", "datetime", "date"]
+        cursor.execute("/* epsilon=100 */ SELECT COUNT(*) AS n, SUM(pay) AS n_error FROM people")
+        assert [column.name for column in cursor.description or ()] == ["n", "n_error", "n_error_error"]

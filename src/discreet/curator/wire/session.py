@@ -25,6 +25,7 @@ from discreet.curator.wire.types import BOOL, DATE, FLOAT8, INT8, TEXT, TIMESTAM
 from discreet.errors import BadParameter, BadQuestion, DiscreetError, Unsupported
 from discreet.messages import Interface
 from discreet.query.plan.expressions import Column
+from discreet.query.plan.nodes import Aggregate
 
 OWN = "discreet."
 """What settings of this service begin with."""
@@ -399,11 +400,13 @@ def answer_columns(query: RemoteQuery, with_errors: set[str]) -> Iterator[tuple[
         kinds |= {key.name: column_type(key.typed.kind) for key in part.asked.keys}
         for measure in part.asked.measures:
             start = None if measure.span is None else measure.span.first
-            kinds[measure.measure.name] = TIMESTAMP if isinstance(start, datetime) else DATE if start else FLOAT8
+            timed = isinstance(start, datetime) or measure.measure.aggregate is Aggregate.AVG  # a mean of dates has one
+            kinds[measure.measure.name] = FLOAT8 if start is None else TIMESTAMP if timed else DATE
+    names = {name for name, _ in query.plan.outcome.columns}
     for name, expression in query.plan.outcome.columns:
         plain = kinds.get(expression.name) if isinstance(expression, Column) else None
         yield name, plain or (FLOAT8 if name in with_errors else TEXT)
-        if name in with_errors:
+        if name in with_errors and name + ERROR not in names:  # what was asked for under that name stands there
             yield name + ERROR, FLOAT8
 
 
