@@ -141,3 +141,4 @@ def test_what_is_paid_and_cannot_be_sent_is_named(
 def test_prepared_statements_have_bounds_together(served: tuple[Town, str], port: int) -> None:
     some = [_parse(f"s{n}", "SELECT '" + "x" * 90_000 + "'") for n in range(12)]
     assert b"too long together" in _told(port, served[0].ann, *some, SYNC)
+    assert b"at most 32,767 parameters" in _told(port, served[0].ann, _parse("", "SELECT $40000"), SYNC)

@@ -42,8 +42,8 @@ IDLE = 3600.0
 """Seconds that a client may send nothing."""
 WRITING = 60.0
 """Seconds in which a client must read what was sent."""
-_MOST_TEXT, _LONGEST_NAME = 1_000_000, 1_000
-"""Characters of all prepared statements, and of the name of a portal."""
+_MOST_TEXT, _LONGEST_NAME, _MOST_PARAMETERS = 1_000_000, 1_000, 32_767
+"""Characters of all prepared statements, and of the name of a portal; parameters of one."""
 _AT_ONCE = 1 << 16
 """Bytes of rows that are written before the client must have read them."""
 _STATES: tuple[tuple[type[Exception], str], ...] = (
@@ -196,6 +196,8 @@ class Connection:
             raise errors.BadQuestion("A prepared statement is one statement.")
         if parsed.name and len(self._statements) >= MOST_NAMES:
             raise errors.BadQuestion("There are too many prepared statements: close some.")
+        if found and found[0].parameters > _MOST_PARAMETERS:
+            raise errors.BadQuestion(f"A statement has at most {_MOST_PARAMETERS:,} parameters.")
         kept = sum(len(name) + (0 if one is None else len(one.text)) for name, (one, _) in self._statements.items())
         if kept + len(parsed.name) + len(parsed.text) > _MOST_TEXT:
             raise errors.BadQuestion("The prepared statements are too long together: close some.")

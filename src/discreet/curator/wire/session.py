@@ -106,7 +106,9 @@ class Session:
     def parsed(self, text: str) -> list[Statement]:
         """The statements of a text. Of several, none may be a query: refused before the first is run."""
         found = statements(text)
-        if len(found) > 1 and any(one.words[0] in _QUERIES | {"DECLARE"} and read(one.text) is None for one in found):
+        if len(found) > 1 and any(
+            one.words[0] == "DECLARE" or (one.words[0] in _QUERIES and read(one.text) is None) for one in found
+        ):
             raise BadQuestion(
                 "Send queries one by one: a text with several statements may not hold one. Budget unchanged."
             )
