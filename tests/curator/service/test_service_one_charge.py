@@ -214,7 +214,7 @@ def test_a_query_that_is_refused_for_released_values_names_them_again_and_again(
     with opened(tmp_path / "t") as curator:
         for _ in range(2):
             charge = curator.ask(ANN, "town", asked, "k")
-            with pytest.raises(BadQuestion, match="sub_count = .* was released first"):
+            with pytest.raises(BadQuestion, match=r"sub_count = .* was released first"):
                 answer_out(charge)
         assert len(paid(curator)) == 1
 
