@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import memory
-from discreet.errors import EngineFailed, OverBudget, ReceiptRefused
+from discreet.errors import EngineFailed, EngineUnreachable, OverBudget, ReceiptRefused
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.ledger.records import ChargeRecord
 from discreet.privacy.promises import events
@@ -112,6 +112,29 @@ def test_an_engine_that_is_away_at_first_costs_nothing() -> None:
         own.sql(STAGED).release(epsilon=1)
     assert failed.value.again is None
     assert own.remaining == own.budget
+
+
+class Away(Engine):
+    """An engine that cannot be reached at one of the steps."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+
+    def ready(self) -> None:
+        self.at -= 1
+        if not self.at:
+            raise EngineUnreachable("the server")
+
+
+@pytest.mark.parametrize("at", range(2, STEPS + 1))
+def test_an_engine_that_is_away_before_a_later_step_loses_nothing(at: int) -> None:
+    own = session(Away(at), dp.Pure(10**6))
+    with pytest.raises(EngineFailed) as failed:
+        own.sql(STAGED).release(10**5)
+    assert failed.value.again is not None
+    assert failed.value.again().value == pytest.approx(40, abs=1)
+    assert own.remaining == dp.Pure(9 * 10**5)
 
 
 def test_of_two_who_go_on_at_once_one_is_refused() -> None:

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, Protocol
 
 from discreet.answer import CONFIDENCE
-from discreet.errors import EngineFailed, OverBudget, ReceiptRefused
+from discreet.errors import EngineFailed, EngineUnreachable, OverBudget, ReceiptRefused
 from discreet.exact import Number
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
@@ -216,6 +216,13 @@ class Run:
             except EngineFailed as failed:
                 self._failed(failed)
                 raise
+            except EngineUnreachable:
+                if self.payment.receipt is None:
+                    raise
+                away = EngineFailed()  # before a later step: what is paid and released is not lost
+                away.again = self.rest_of_step
+                self._failed(away)
+                raise away from None
             except ReceiptRefused:
                 raise
             except BaseException:

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
-from discreet.errors import BadQuestion, Unsupported
+from discreet.errors import BadQuestion, DiscreetError, EngineFailed, EngineUnreachable, Unsupported
 from discreet.exact import Number
 from discreet.messages import Message, message
 from discreet.privacy.promises.receipt import Receipt
@@ -30,6 +30,10 @@ from discreet.query.run import Quote, quote, within, works_of
 from discreet.session.backend import Backend
 from discreet.session.price import Price, shares
 from discreet.session.program import Program, QueryStep, run
+
+
+class RefusedForValues(BadQuestion):
+    """The query with released values in it is refused: a function of them, and it names them. They are paid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +272,10 @@ def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program
         try:
             filled = query_of(backend, values.question(found))
             made = quote(filled.prepared.all, planned.allowance, backend.terms.neighbours)
-        except BadQuestion as refused:  # a function of released values: they are not lost
-            raise BadQuestion("; ".join((str(refused), *map(str, _notes_of(released, found))))) from None
+        except (EngineFailed, EngineUnreachable):  # a public table could not be read: it goes on later
+            raise
+        except DiscreetError as refused:  # a function of released values: they are not lost
+            raise RefusedForValues("; ".join((str(refused), *map(str, _notes_of(released, found))))) from None
         made = within(made, planned.allowance)
         return _step_of(filled.prepared, replace(made, plan=replace(made.plan, price=planned.plan.price)))
 

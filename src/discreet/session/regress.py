@@ -17,7 +17,7 @@ from math import lcm
 import numpy as np
 
 from discreet.errors import BadParameter
-from discreet.exact import Number, integer
+from discreet.exact import Number, integer, significant
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.inference.formula import Factor, Formula, parse
 from discreet.learning.inference.least_squares import Units, coefficients, solve
@@ -72,8 +72,8 @@ class RegressionPreview:
         wide = max(len(term) for term in self.terms)
         lines = [f"{'term':<{wide}}  95% interval  without privacy"]
         for term, own, plain in zip(self.terms, self.half_widths, self.without_privacy, strict=True):
-            width = f"± {own:.3g}" if math.isfinite(own) else "nothing known"
-            lines.append(f"{term:<{wide}}  {width:>12}  {f'± {plain:.3g}':>15}")
+            width = f"± {significant(own, 3)}" if math.isfinite(own) else "nothing known"
+            lines.append(f"{term:<{wide}}  {width:>12}  {f'± {significant(plain, 3)}':>15}")
         return "\n".join([*lines, f"costs {self.cost}", self.assumes])
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from discreet.curator.error_replies import reply
+from discreet.curator.http.routes_look import answer_out
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
@@ -204,6 +205,17 @@ def test_a_refusal_costs_nothing(tmp_path: Path) -> None:
         for asked, refusal in refused:
             with pytest.raises(refusal):
                 curator.ask(ANN, "town", asked, "used" if refusal is KeyReused else None)
+        assert len(paid(curator)) == 1
+
+
+def test_a_query_that_is_refused_for_released_values_names_them_again_and_again(tmp_path: Path) -> None:
+    text = "SELECT SUM(length / (SELECT COUNT(*) - COUNT(*) FROM trips)) AS n FROM trips"
+    asked = SqlQuestion(sql=text, price=Price(20))
+    with opened(tmp_path / "t") as curator:
+        for _ in range(2):
+            charge = curator.ask(ANN, "town", asked, "k")
+            with pytest.raises(BadQuestion, match=r"sub_count = .* was released first"):
+                answer_out(charge)
         assert len(paid(curator)) == 1
 
 

@@ -69,3 +69,53 @@ def test_what_is_refused_has_a_state_and_costs_nothing(
         client.execute("SELECT 1")
     client.rollback()
     assert client.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_price_of_a_transaction_ends_with_it(client: psycopg.Connection[Any], served: tuple[Town, str]) -> None:
+    client.autocommit = True
+    before = charges(served[0])
+    for begin, end in (
+        ("SET LOCAL discreet.epsilon = '100'", "COMMIT"),
+        ("SET discreet.epsilon = '100'", "ROLLBACK"),
+        ("SAVEPOINT a; SET discreet.epsilon = '100'; ROLLBACK TO SAVEPOINT a", "COMMIT"),
+        ("SET discreet.epsilon = '100'", 'COMMIT; RESET "discreet.epsilon"'),
+        ("SET discreet.epsilon = '100'", "COMMIT; RESET ALL"),
+    ):
+        client.execute(f"BEGIN; {begin}")
+        client.execute(end)
+        client.execute(COUNT)
+        assert charges(served[0]) == before, begin
+    client.execute("BEGIN; SET discreet.epsilon = '100'; COMMIT")
+    client.execute(COUNT)
+    assert charges(served[0]) == before + 1
+
+
+def test_two_prices_of_one_statement_are_refused(client: psycopg.Connection[Any], served: tuple[Town, str]) -> None:
+    before = charges(served[0])
+    for text in (f"/* epsilon=1 */ {COUNT} /* epsilon=100 */", f"/* epsilon=1, epsilon=100 */ {COUNT}"):
+        with pytest.raises(psycopg.Error, match="must be the same as epsilon=1"):
+            client.execute(text)
+        client.rollback()
+    assert charges(served[0]) == before
+
+
+def test_rows_of_a_cursor_are_paid_and_kept(client: psycopg.Connection[Any], served: tuple[Town, str]) -> None:
+    client.execute(f"DECLARE held CURSOR WITH HOLD FOR {PRICED}")
+    before = charges(served[0])
+    for text in (f"DECLARE held CURSOR FOR {PRICED}", f"SELECT 1; DECLARE other CURSOR FOR {PRICED}"):
+        client.commit()
+        with pytest.raises(psycopg.Error, match=r"already|one by one"):
+            client.execute(text)
+        client.rollback()
+    assert charges(served[0]) == before
+    assert len(client.execute("FETCH ALL FROM held").fetchall()) == 3
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_means_of_dates_and_columns_named_like_errors(client: psycopg.Connection[Any], *, binary: bool) -> None:
+    with client.cursor(binary=binary) as cursor:
+        cursor.execute("/* epsilon=100 */ SELECT MIN(day) AS a, AVG(day) AS b, MEDIAN(day) AS c FROM trips")
+        (one,) = cursor.fetchall()
+        assert [type(value).__name__ for value in one[::2]] == ["date", "datetime", "date"]
+        cursor.execute("/* epsilon=100 */ SELECT COUNT(*) AS n, SUM(pay) AS n_error FROM people")
+        assert [column.name for column in cursor.description or ()] == ["n", "n_error", "n_error_error"]

@@ -144,7 +144,7 @@ def test_where_nothing_is_known_nothing_is_said() -> None:
 def test_it_can_be_drawn() -> None:
     pytest.importorskip("matplotlib").use("Agg")
     times, happened = followed(300)
-    assert kaplan_meier(times, happened, edges=EDGES, budget=SURE).plot().get_ylim() == (0, 1)
+    assert kaplan_meier(times, happened, edges=EDGES, budget=SURE).plot().axes[0].get_ylim() == (0, 1)
 
 
 @pytest.mark.parametrize("edges", [None, [1], [2, 1], [0, 1], [1, float("inf")], [[1, 2]]])

@@ -14,7 +14,7 @@ from discreet.curator.parquet import write_parquet
 from discreet.curator.service import serialize
 from discreet.curator.service.access import Caller
 from discreet.curator.service.service import Curator, read_answer
-from discreet.errors import EngineFailed
+from discreet.errors import BadQuestion, EngineFailed
 from discreet.ledger.charges import Charge
 from discreet.ledger.records import ChargeRecord
 
@@ -35,6 +35,8 @@ def caller_of(request: Request) -> Caller:
 def answer_out(charge: Charge) -> responses.AnswerOut:
     """A stored answer as it is sent; a stored failure is raised, the same each time."""
     stored = read_answer(charge)
+    if stored.get("error", {}).get("kind") == BadQuestion.__name__:  # it names what was released
+        raise BadQuestion(str(stored["error"]["message"]))
     if "error" in stored:
         raise EngineFailed
     if "synthetic" in stored:

@@ -52,6 +52,7 @@ from discreet.curator.service.reply_timing import Grid
 from discreet.errors import (
     AlreadyProtected,
     BadParameter,
+    BadQuestion,
     DiscreetError,
     EngineFailed,
     LedgerBusy,
@@ -74,7 +75,7 @@ from discreet.query.plan.schema import EACH_ROW
 from discreet.session.backend import Backend
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
 from discreet.session.program import Program, run
-from discreet.session.query import Query, read_query
+from discreet.session.query import Query, RefusedForValues, read_query
 
 Point = Callable[[str], None]
 ANONYMOUS_LIMITS = Limits(requests_per_second=Fraction(10), burst=60)
@@ -368,6 +369,8 @@ class Curator:
             return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise
+        except RefusedForValues as refused:  # the values that it names were released, so they are its answer
+            return dump(reply(BadQuestion(str(refused)))[1]), None
         except Exception as error:
             if budget_store.charge is None:  # refused before anything was paid
                 raise

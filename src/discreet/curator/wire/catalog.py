@@ -73,6 +73,7 @@ class Catalog:
         self._base = duckdb.connect(":memory:", config=settings)
         self._lock = threading.Lock()
         self._fill(dataset, user, schemas)
+        self._base.execute("SET python_enable_replacements = false")
         self._base.execute("SET lock_configuration = true")
 
     def close(self) -> None:

@@ -21,7 +21,17 @@ from discreet.curator.error_replies import where
 from discreet.curator.wire import messages
 from discreet.curator.wire.catalog_tables import SETTINGS
 from discreet.curator.wire.messages import Malformed
-from discreet.curator.wire.session import MOST_NAMES, OWN, Columns, FailedTransaction, Result, Session, Work
+from discreet.curator.wire.session import (
+    MOST_NAMES,
+    MOST_OPEN,
+    OWN,
+    Columns,
+    FailedTransaction,
+    NotShown,
+    Result,
+    Session,
+    Work,
+)
 from discreet.curator.wire.statements import Statement
 from discreet.curator.wire.types import TEXT, encoded, formats, literal
 from discreet.errors import DiscreetError
@@ -32,6 +42,8 @@ IDLE = 3600.0
 """Seconds that a client may send nothing."""
 WRITING = 60.0
 """Seconds in which a client must read what was sent."""
+_MOST_TEXT, _LONGEST_NAME, _MOST_PARAMETERS = 1_000_000, 1_000, 32_767
+"""Characters of all prepared statements, and of the name of a portal; parameters of one."""
 _AT_ONCE = 1 << 16
 """Bytes of rows that are written before the client must have read them."""
 _STATES: tuple[tuple[type[Exception], str], ...] = (
@@ -118,24 +130,25 @@ class Connection:
             kind, body = await self._message(messages.LARGEST_MESSAGE)
             if kind == "X":
                 return
-            if self._skipping and kind not in "SQ":
+            if self._skipping and kind != "S":
                 continue
             try:
                 await self._answer(kind, body)
             except (DiscreetError, dbapi.Error) as error:
-                self._failed(error, in_batch=kind not in "QS")
+                self._failed(error, in_batch=kind not in "QSF")
             except (Malformed, asyncio.IncompleteReadError, ConnectionError, TimeoutError):
                 raise
             except Exception as error:
                 log.error("a statement failed: %s", where(error))
-                self._failed(errors.EngineFailed(), in_batch=kind not in "QS")
-            if kind == "Q":
+                self._failed(errors.EngineFailed(), in_batch=kind not in "QSF")
+            if kind in "QF":
+                if self.session.status == "I":
+                    self._portals.clear()
                 self._send(messages.ready(self.session.status))
 
     async def _answer(self, kind: str, body: bytes) -> None:
         match kind:
             case "Q":
-                self._skipping = False
                 await self._simple(messages.read_text(body))
             case "P":
                 await self._parse(messages.read_parse(body))
@@ -173,7 +186,7 @@ class Connection:
             forms = [0] * len(result.columns or ())
             if result.columns is not None:
                 self._send(_described(result.columns, forms))
-                await self._rows(result.columns, result.rows, forms)
+                await self._rows(result.columns, result.rows, forms, result.charge)
             self._notices(result)
             self._send(messages.complete(result.tag))
 
@@ -183,13 +196,18 @@ class Connection:
             raise errors.BadQuestion("A prepared statement is one statement.")
         if parsed.name and len(self._statements) >= MOST_NAMES:
             raise errors.BadQuestion("There are too many prepared statements: close some.")
+        if found and found[0].parameters > _MOST_PARAMETERS:
+            raise errors.BadQuestion(f"A statement has at most {_MOST_PARAMETERS:,} parameters.")
+        kept = sum(len(name) + (0 if one is None else len(one.text)) for name, (one, _) in self._statements.items())
+        if kept + len(parsed.name) + len(parsed.text) > _MOST_TEXT:
+            raise errors.BadQuestion("The prepared statements are too long together: close some.")
         self._statements[parsed.name] = (found[0] if found else None, parsed.types)
         self._send(messages.framed("1"))
 
     async def _bind(self, bound: messages.Bind) -> None:
         statement, types = self._statement(bound.statement)
-        if bound.portal and len(self._portals) >= MOST_NAMES:
-            raise errors.BadQuestion("There are too many portals: close some.")
+        if bound.portal and (len(self._portals) >= MOST_OPEN or len(bound.portal) > _LONGEST_NAME):
+            raise errors.BadQuestion("There are too many portals, or its name is too long: close some.")
         needed = 0 if statement is None else statement.parameters
         if len(bound.values) != needed:
             raise errors.BadQuestion(f"The statement has {needed} parameters, and {len(bound.values)} values came.")
@@ -234,6 +252,7 @@ class Connection:
     async def _execute(self, name: str, most: int) -> None:
         portal = self._portal(name)
         if portal.result is None:
+            _forms(portal.forms, await self.in_thread(portal.work.columns) or ())  # refused before it is paid
             portal.result = await self.in_thread(portal.work.run)
             self._notices(portal.result)
         result = portal.result
@@ -242,7 +261,7 @@ class Connection:
             return
         columns = result.columns or ()
         end = len(result.rows) if most == 0 else min(len(result.rows), portal.at + most)
-        await self._rows(columns, result.rows[portal.at : end], _forms(portal.forms, columns))
+        await self._rows(columns, result.rows[portal.at : end], _forms(portal.forms, columns), result.charge)
         portal.at = end
         self._send(messages.framed("s") if end < len(result.rows) else messages.complete(result.tag))
 
@@ -273,12 +292,19 @@ class Connection:
                 raise Malformed
             return chr(head[0]), await self.reader.readexactly(size)
 
-    async def _rows(self, columns: Columns, rows: Sequence[tuple[Any, ...]], forms: Sequence[int]) -> None:
+    async def _rows(
+        self, columns: Columns, rows: Sequence[tuple[Any, ...]], forms: Sequence[int], charge: int | None
+    ) -> None:
         waiting = 0
         for values in rows:
-            sent = messages.row(
-                [encoded(v, kind, form) for v, (_, kind), form in zip(values, columns, forms, strict=True)]
-            )
+            try:
+                sent = messages.row(
+                    [encoded(v, kind, form) for v, (_, kind), form in zip(values, columns, forms, strict=True)]
+                )
+            except Exception:
+                if charge is None:
+                    raise
+                raise NotShown(charge) from None
             self.writer.write(sent)
             waiting += len(sent)
             if waiting > _AT_ONCE:
@@ -298,6 +324,7 @@ class Connection:
 
     def _failed(self, error: Exception, *, in_batch: bool) -> None:
         self._skipping = in_batch
+        self._portals.clear()  # none of them is run, and charged, after an error
         self.session.failed()
         self._send(messages.report("E", "ERROR", state_of(error), str(error)))
 

@@ -12,6 +12,7 @@ import ipaddress
 import json
 import logging
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -48,6 +49,8 @@ STARTING = 15.0
 REFUSING = 2.0
 """Seconds for a connection that is refused because there are too many."""
 _CATALOGS = 32
+MOST_MEMORY = 4 << 30
+"""Bytes that the process of the port may use."""
 
 
 @dataclass
@@ -265,6 +268,7 @@ def start(config: Path) -> subprocess.Popen[bytes]:
 def main(config: Path) -> None:
     """Serve until stopped."""
     found = read_config(config)
+    _limit_memory()
     logs.set_up(as_json=found.log == "json")
     if found.wire is None:
         raise BadParameter("server.wire", None, "must be a port in curator.toml")
@@ -278,6 +282,13 @@ def main(config: Path) -> None:
         signal.signal(stop, _leave)
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(server.serve())
+
+
+def _limit_memory() -> None:
+    """A query of the catalogue can make a text of any length, which the limit of its database does not count."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    most = MOST_MEMORY if hard == resource.RLIM_INFINITY else min(MOST_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 def _leave(*_: object) -> NoReturn:

@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from discreet.curator.client.client import RemoteQuery, RemoteSession
 from discreet.curator.client.dbapi import ERROR
-from discreet.curator.client.remote_answer import RemotePreview
+from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview
 from discreet.curator.wire.catalog import Catalog, column_type
 from discreet.curator.wire.catalog_queries import read
 from discreet.curator.wire.catalog_tables import SETTINGS
@@ -24,13 +25,14 @@ from discreet.curator.wire.types import BOOL, DATE, FLOAT8, INT8, TEXT, TIMESTAM
 from discreet.errors import BadParameter, BadQuestion, DiscreetError, Unsupported
 from discreet.messages import Interface
 from discreet.query.plan.expressions import Column
+from discreet.query.plan.nodes import Aggregate
 
 OWN = "discreet."
 """What settings of this service begin with."""
 SHOWN_EPSILON = "0.1"
 """The price of a preview where none is set."""
-MOST_NAMES = 1_000
-"""Prepared statements, portals and cursors of one client."""
+MOST_NAMES, MOST_OPEN, MOST_COLUMNS = 1_000, 100, 1_600
+"""Prepared statements and settings of one client; its portals, and its cursors; columns of an answer."""
 Columns: TypeAlias = tuple[tuple[str, WireType], ...]
 _BEGIN, _END, _UNDO = {"BEGIN", "START"}, {"COMMIT", "END"}, {"ROLLBACK", "ABORT"}
 _POINTS = {"SAVEPOINT": "SAVEPOINT", "RELEASE": "RELEASE"}
@@ -47,10 +49,22 @@ class Result:
     columns: Columns | None = None
     rows: Sequence[tuple[Any, ...]] = ()
     notices: tuple[str, ...] = ()
+    charge: int | None = None
+    """The number of the charge that paid for it, if one did."""
 
 
 class FailedTransaction(DiscreetError):
     """A statement came after an error in a transaction, before its ROLLBACK."""
+
+
+class NotShown(DiscreetError):
+    """An answer is paid and stored, and cannot be sent in the form that was asked for."""
+
+    def __init__(self, charge: int) -> None:
+        super().__init__(
+            f"The answer is paid and stored as charge {charge}, and cannot be sent in this form. It is not lost: read "
+            f"it for nothing with session.answer({charge}) in Python, or GET /api/answers/{charge}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +79,9 @@ class Work:
 class _Cursor:
     columns: Columns
     rows: list[tuple[Any, ...]]
+    charge: int | None = None
+    stays: bool = False
+    """Whether it stays when a transaction ends: WITH HOLD."""
     at: int = 0
 
 
@@ -79,11 +96,19 @@ class Session:
     status: str = "I"
     """I: no transaction; T: in one; E: in one that failed."""
     _cursors: dict[str, _Cursor] = field(default_factory=dict)
+    _undone: dict[str, str] = field(default_factory=dict)
+    """The prices that were set when the transaction began."""
+    _after: dict[str, str] = field(default_factory=dict)
+    """The prices that COMMIT leaves set: those without SET LOCAL."""
+    _points: dict[str, tuple[dict[str, str], dict[str, str]]] = field(default_factory=dict)
+    """Both at each savepoint."""
 
     def parsed(self, text: str) -> list[Statement]:
         """The statements of a text. Of several, none may be a query: refused before the first is run."""
         found = statements(text)
-        if len(found) > 1 and any(one.words[0] in _QUERIES and read(one.text) is None for one in found):
+        if len(found) > 1 and any(
+            one.words[0] == "DECLARE" or (one.words[0] in _QUERIES and read(one.text) is None) for one in found
+        ):
             raise BadQuestion(
                 "Send queries one by one: a text with several statements may not hold one. Budget unchanged."
             )
@@ -135,6 +160,13 @@ class Session:
     def _release(self, query: RemoteQuery, price: Mapping[str, str], key: str | None, shown: _Columns) -> Result:
         columns = shown.columns  # whatever is refused is refused before the payment
         answer = query.release(**price, key=key)
+        try:
+            return self._shown(answer, columns)
+        except Exception:  # it is paid: whatever happens, say where it is
+            raise NotShown(answer.number) from None
+
+    @staticmethod
+    def _shown(answer: RemoteAnswer, columns: Columns) -> Result:
         bars = answer.errors()
         rows = [
             tuple(
@@ -145,7 +177,7 @@ class Session:
         ]
         spent = "Nothing was charged: this key was used before." if answer.paid_before else f"Spent {answer.cost}."
         notes = [note.text(Interface.HTTP) for note in answer.notes]
-        return Result(f"SELECT {len(rows)}", columns, rows, (spent, *notes))
+        return Result(f"SELECT {len(rows)}", columns, rows, (spent, *notes), answer.number)
 
     def _explain(self, statement: Statement, literals: Sequence[str]) -> Work:
         place = 1
@@ -190,7 +222,7 @@ class Session:
         name = name.lower()
         if name.startswith(OWN) and name.removeprefix(OWN) not in PRICES:
             raise BadParameter(name, value, f"must be one of {', '.join(OWN + one for one in PRICES)}")
-        if len(self.settings) >= MOST_NAMES or len(value) > 1_000:
+        if len(self.settings) >= MOST_NAMES or len(name) > 100 or len(value) > 1_000:
             raise BadParameter(name, "too much", "must be a short text")
         self.settings[name] = value
 
@@ -215,6 +247,7 @@ class Session:
 
     def _set(self, statement: Statement) -> Result:
         words = [token.text for token in statement.tokens[1:]]
+        local = words[:1] != [] and words[0].upper() == "LOCAL"
         if words and words[0].upper() in {"SESSION", "LOCAL"}:
             words = words[1:]
         upper = [word.upper() for word in words]
@@ -228,33 +261,59 @@ class Session:
         if not sign:
             raise BadQuestion("SET needs a name and a value: SET discreet.epsilon = '0.1'.")
         name, value = "".join(words[:sign]), "".join(words[sign + 1 :])
+        if local and self.status == "I":
+            return Result("SET")  # for the rest of no transaction
         self.set(name, "" if value.upper() == "DEFAULT" else value)
+        if not local:
+            self._after |= _prices_of({name.lower(): self.settings[name.lower()]})
         return Result("SET")
 
     def _reset(self, statement: Statement) -> Result:
-        name = statement.after(1).strip().lower()
+        name = "".join(token.text for token in statement.tokens[1:]).lower()
+        if statement.words[0] == "DISCARD":
+            self._cursors.clear()
         if name == "all" or statement.words[0] == "DISCARD":
             self.settings.clear()
-            self._cursors.clear()
+            self._after = {}
+        elif name.startswith(OWN) and name.removeprefix(OWN) not in PRICES:
+            raise BadParameter("setting", name, f"must be one of {', '.join(OWN + one for one in PRICES)}")
         self.settings.pop(name, None)
+        self._after.pop(name, None)
         return Result("DISCARD ALL" if statement.words[0] == "DISCARD" else "RESET")
 
     # --- transactions and cursors -------------------------------------------------------------------------------------
 
     def _begin(self, _: Statement) -> Result:
+        if self.status == "I":
+            self._undone, self._after = _prices_of(self.settings), _prices_of(self.settings)
         self.status = "T"
         return Result("BEGIN")
 
     def _end(self, statement: Statement) -> Result:
         tag = "ROLLBACK" if self.status == "E" or statement.words[0] in _UNDO else "COMMIT"
         if statement.words[0] == "ROLLBACK" and "TO" in statement.words:
-            self.status = "T" if self.status == "E" else self.status
+            now, after = self._points.get(statement.tokens[-1].text, (self._undone, self._undone))
+            if self.status != "I":
+                self.status = "T"
+                self._set_prices(now)
+                self._after = dict(after)
             return Result("ROLLBACK")
+        if self.status != "I":
+            self._set_prices(self._after if tag == "COMMIT" else self._undone)
         self.status = "I"
-        self._cursors.clear()
+        self._points.clear()
+        self._cursors = {name: one for name, one in self._cursors.items() if one.stays}
         return Result(tag)
 
+    def _set_prices(self, prices: Mapping[str, str]) -> None:
+        """These, and no other price: whoever set one for a transaction that has ended pays no more."""
+        self.settings = {name: v for name, v in self.settings.items() if not name.startswith(OWN)} | dict(prices)
+
     def _point(self, statement: Statement) -> Result:
+        if statement.words[0] == "SAVEPOINT":
+            if len(self._points) >= MOST_NAMES:
+                raise BadQuestion("There are too many savepoints.")
+            self._points[statement.tokens[-1].text] = _prices_of(self.settings), dict(self._after)
         return Result(_POINTS[statement.words[0]])
 
     def _deallocate(self, _: Statement) -> Result:
@@ -265,12 +324,16 @@ class Session:
         if "CURSOR" not in upper or "FOR" not in upper[upper.index("CURSOR") :]:
             raise BadQuestion("DECLARE needs a query: DECLARE c CURSOR FOR SELECT ...")
         place = upper.index("FOR", upper.index("CURSOR"))
-        if len(self._cursors) >= MOST_NAMES:
+        if len(self._cursors) >= MOST_OPEN:
             raise BadQuestion("There are too many cursors: close some.")
+        name = statement.tokens[1].text
+        if name in self._cursors:  # what was paid for the rows of that one would be lost
+            raise BadQuestion(f"There is a cursor {name[:60]} already: CLOSE it first. Budget unchanged.")
         (inner,) = statements(statement.after(place + 1)) or [statement]
         inner = Statement(inner.text, inner.tokens, {**inner.prices, **statement.prices})
         result = self._query(inner, literals).run()
-        self._cursors[statement.tokens[1].text] = _Cursor(result.columns or (), list(result.rows))
+        stays = any(pair == ("WITH", "HOLD") for pair in pairwise(upper[:place]))
+        self._cursors[name] = _Cursor(result.columns or (), list(result.rows), result.charge, stays)
         return Result("DECLARE CURSOR", notices=result.notices)
 
     def _fetch(self, statement: Statement) -> Work:
@@ -287,7 +350,7 @@ class Session:
         def run() -> Result:
             rows = cursor.rows[cursor.at : cursor.at + many]
             cursor.at += len(rows)
-            return Result(f"FETCH {len(rows)}", cursor.columns, rows)
+            return Result(f"FETCH {len(rows)}", cursor.columns, rows, charge=cursor.charge)
 
         return Work(lambda: cursor.columns, run)
 
@@ -325,7 +388,10 @@ class _Columns:
         """Each column with an error is followed by one, as in the DB-API driver."""
         if self._found is None:
             preview = self._query.preview(**self._price)  # type: ignore[arg-type]
-            self._found = tuple(answer_columns(self._query, {column.name for column in preview.columns}))
+            found = tuple(answer_columns(self._query, {column.name for column in preview.columns}))
+            if len(found) > MOST_COLUMNS:
+                raise BadQuestion(f"An answer has at most {MOST_COLUMNS:,} columns here. Budget unchanged.")
+            self._found = found
         return self._found
 
 
@@ -336,11 +402,13 @@ def answer_columns(query: RemoteQuery, with_errors: set[str]) -> Iterator[tuple[
         kinds |= {key.name: column_type(key.typed.kind) for key in part.asked.keys}
         for measure in part.asked.measures:
             start = None if measure.span is None else measure.span.first
-            kinds[measure.measure.name] = TIMESTAMP if isinstance(start, datetime) else DATE if start else FLOAT8
+            timed = isinstance(start, datetime) or measure.measure.aggregate is Aggregate.AVG  # a mean of dates has one
+            kinds[measure.measure.name] = FLOAT8 if start is None else TIMESTAMP if timed else DATE
+    names = {name for name, _ in query.plan.outcome.columns}
     for name, expression in query.plan.outcome.columns:
         plain = kinds.get(expression.name) if isinstance(expression, Column) else None
         yield name, plain or (FLOAT8 if name in with_errors else TEXT)
-        if name in with_errors:
+        if name in with_errors and name + ERROR not in names:  # what was asked for under that name stands there
             yield name + ERROR, FLOAT8
 
 
@@ -349,6 +417,10 @@ def _preview_rows(preview: RemotePreview) -> Iterator[tuple[Any, ...]]:
     for column in preview.columns:
         error = None if math.isinf(column.error) else column.error
         yield (column.name, error, preview.confidence, column.rows, preview.cost, left, preview.affordable)
+
+
+def _prices_of(settings: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in settings.items() if name.startswith(OWN)}
 
 
 def _quiet(run: Callable[[], Result]) -> Work:

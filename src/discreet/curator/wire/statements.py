@@ -114,8 +114,15 @@ def _prices(tokens: Sequence[Token]) -> dict[str, str]:
     found: dict[str, str] = {}
     for comment in (comment for token in tokens for comment in token.comments):
         if _COMMENT.match(comment):
-            found |= read_prices(comment)
+            _once_each(found, read_prices(comment))
     return found
+
+
+def _once_each(found: dict[str, str], more: Mapping[str, str]) -> None:
+    """Take these in too; a price that is said twice, differently, is refused: nobody pays the one he did not mean."""
+    for name, value in more.items():
+        if found.setdefault(name, value) != value:
+            raise BadParameter("comment", f"{name}={value}", f"must be the same as {name}={found[name]} before it")
 
 
 def read_prices(text: str) -> dict[str, str]:
@@ -129,6 +136,6 @@ def read_prices(text: str) -> dict[str, str]:
         item = _ITEM.match(text, at)
         if item is None or item[1].lower() not in PRICES:
             raise BadParameter("comment", text.strip(), "must name a price, such as /* epsilon=0.1, delta=1e-9 */")
-        found[item[1].lower()] = item[2] if item[2] is not None else item[3]
+        _once_each(found, {item[1].lower(): item[2] if item[2] is not None else item[3]})
         at = item.end()
     return found

@@ -44,7 +44,17 @@ def encoded(value: Any, kind: WireType, form: int) -> bytes | None:
     """
     if value is None:
         return None
+    value = _fitting(value, kind)
     return _binary(value, kind) if form else _as_text(value).encode()
+
+
+def _fitting(value: Any, kind: WireType) -> Any:
+    """A date where a moment is due, and the other way round."""
+    if kind is TIMESTAMP and isinstance(value, date):
+        return (value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)).replace(
+            tzinfo=None
+        )
+    return value.date() if kind is DATE and isinstance(value, datetime) else value
 
 
 def _as_text(value: Any) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadParameter, MissingExtra
-from discreet.exact import Number, number
+from discreet.exact import Number, number, significant
 from discreet.learning.inference.noise_law import chance_beyond, quantile
 from discreet.learning.sums import Floats
 
@@ -180,7 +180,7 @@ class Coefficients:
         return "\n".join([*lines, *self.notes])
 
     def _cells(self, confidence: Number) -> list[list[str]]:
-        percent = f"{float(100 * number(confidence, 'confidence')):g}%"
+        percent = f"{significant(float(100 * number(confidence, 'confidence')), 6)}%"
         table = [["term", "coef", "std err", "p-value", f"{percent} interval (population)"]]
         ends, errors, chances = self.intervals(confidence), self.standard_errors, self.p_values
         for i, term in enumerate(self.terms):
@@ -205,4 +205,4 @@ def _short(value: float) -> str:
     >>> _short(1234.5), _short(0.0012345)
     ('1234', '0.001234')
     """
-    return f"{value:#.4g}".rstrip(".") if 1e-4 <= abs(value) < 1e6 else f"{value:.3g}"
+    return f"{value:#.4g}".rstrip(".") if 1e-4 <= abs(value) < 1e6 else significant(value, 3)

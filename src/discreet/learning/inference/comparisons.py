@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadParameter
-from discreet.exact import Number, integer, number
+from discreet.exact import Number, integer, number, significant
 from discreet.learning.budget import Budget, event_of, mu_squared
 from discreet.learning.inference.grouped_sums import (
     Released,
@@ -61,7 +61,11 @@ class TestResult:
             return f"{self.name}: nothing known, the noise is too large for so few people"
         p = "< 0.001" if self.p_value < 0.001 else f"= {self.p_value:.3f}"
         low, high = self.interval
-        about = "" if math.isnan(self.estimate) else f"{self.estimate:.4g} ({low:.4g} to {high:.4g}), "
+        about = (
+            ""
+            if math.isnan(self.estimate)
+            else f"{significant(self.estimate, 4)} ({significant(low, 4)} to {significant(high, 4)}), "
+        )
         return f"{self.name}: {about}p {p}"
 
 

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadData, BadParameter, MissingExtra
-from discreet.exact import Number, number
+from discreet.errors import BadData, BadParameter
+from discreet.exact import Number, number, significant
 from discreet.learning.budget import Budget, event_of
 from discreet.learning.estimator import numbers
 from discreet.learning.inference.comparisons import TestResult
 from discreet.learning.inference.grouped_sums import how_many, read_codes, release_counts, weights_of
 from discreet.learning.inference.noise_law import chance_beyond, quantile
 from discreet.learning.sums import Floats
+from discreet.picture import new_figure
 from discreet.privacy.promises import events
 from discreet.privacy.promises.receipt import Receipt
 
@@ -84,23 +85,20 @@ class SurvivalCurve:
         return mean, max(mean - away, 0.0), min(mean + away, float(last))
 
     def plot(self, ax: Any = None) -> Any:
-        """The curve with its band, drawn by matplotlib."""
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise MissingExtra("pictures", extra="plot") from None
-        ax = pyplot.subplots()[1] if ax is None else ax
+        """The curve with its band, as a Figure of matplotlib; in ``ax``, if that is given."""
+        figure = new_figure(6, 4) if ax is None else None
+        ax = figure.subplots() if figure is not None else ax
         ends = self.band()
         ax.step(self.times, self.survival, where="post")
         ax.fill_between(self.times, ends[:, 0], ends[:, 1], step="post", alpha=0.25)
         ax.set(xlabel="time", ylabel="share without the event", ylim=(0, 1))
-        return ax
+        return ax if figure is None else figure
 
     def __repr__(self) -> str:
         lines = ["time  share  95% interval (population)"]
         for time, share, (low, high) in zip(self.times, self.survival, self.band(), strict=True):
             shown = "nothing known" if math.isnan(share) else f"{share:.3f}  {low:.3f} to {high:.3f}"
-            lines.append(f"{time:g}  {shown}")
+            lines.append(f"{significant(time, 6)}  {shown}")
         return "\n".join(lines)
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
-from discreet.exact import Number
+from discreet.exact import Number, significant
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.export import write_rows
@@ -194,7 +194,10 @@ class PublishedTables:
         """The card in words."""
         card = self.card()
         lines = [f"{len(self)} tables for {card['guarantee']}. Counts are whole, not negative, and add up."]
-        lines += [f"{one['table']}: {one['cells']:,} cells, estimates ± {one['error']:.3g}" for one in card["tables"]]
+        lines += [
+            f"{one['table']}: {one['cells']:,} cells, estimates ± {significant(one['error'], 3)}"
+            for one in card["tables"]
+        ]
         lines += [f"{name}: {share:.1%} of the cost" for name, share in card["shares"].items()]
         return "\n".join([*lines, card["outside"], *card["consequence"], *self.notes])
 

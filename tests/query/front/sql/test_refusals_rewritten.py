@@ -59,7 +59,7 @@ REWRITTEN = [
      "SELECT year, SUM(COUNT(*)) OVER (ORDER BY year) AS n FROM visits GROUP BY year"),
     (f"{V} WHERE DATE_FORMAT(day, '%x') = 'a'", "STRFTIME(x, '%Y-%m')", f"{V} WHERE STRFTIME(day, '%Y-%m') = 'a'"),
     (f"{V} WHERE TO_DATE(note, 'DD.MM') = day", "CAST(x AS DATE)", f"{V} WHERE CAST(note AS DATE) = day"),
-    ("SELECT DISTINCT ON (clinic) clinic FROM visits", "group by these columns",
+    ("SELECT DISTINCT ON (clinic) clinic FROM visits", "put it into a subquery",
      "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"),
     (f"{V} WHERE EXTRACT(MILLENNIUM FROM day) = 2", "century", f"{V} WHERE EXTRACT(CENTURY FROM day) = 2"),
     ("SELECT * FROM visits", "COUNT(*)", "SELECT COUNT(*) FROM visits"),
