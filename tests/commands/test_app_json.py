@@ -26,7 +26,8 @@ WITHOUT = {
 VISITS = ("--unit", "person", "--max-rows", 1)
 REFUSED = {"ledger acknowledge"}
 """There is no mismatch to acknowledge: an error is JSON on standard error."""
-ELSEWHERE = {"history": "needs a server: tests/commands/operate/test_remote.py runs it with --json"}
+ELSEWHERE = {"publish": "tests/commands/make/test_publish.py runs it with --json",
+             "history": "needs a server: tests/commands/operate/test_remote.py runs it with --json"}  # fmt: skip
 DELTA = ("--delta", "1e-9")
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 BOARD = (COUNT, *VISITS, "--by", "day", "--horizon", 5, "--epsilon", 1)

@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "publish": (
         "make.publish:publish_command",
-        "Publish tables over a hierarchy: whole numbers that add up, with their errors and a release card.",
+        "Publish tables over a hierarchy: whole numbers that add up, each with its error, and a release card.",
     ),
     "learn": (
         "make.learn:learn_command",

@@ -60,6 +60,14 @@ def test_tables_add_up_and_rows_have_them(folder: Path) -> None:
     assert "Counts are whole" in done.output
 
 
+def test_it_prints_json(folder: Path) -> None:
+    done = run("publish", folder / "tables.toml", folder / "out", "--json")
+    found = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert {"state_sex.csv", "county.csv", "rows.parquet"} <= {Path(name).name for name in found["files"]}
+    assert set(found) == {"files", "card", "remaining"}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -279,6 +279,7 @@ class RemoteSession:
     prepare = _refused("prepare", _OWNER)
     learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
     tabulate = _refused("tabulate", "ask for the tables as a workload, or use synthesize")
+    regress = _refused("regress", _OWNER)
     compare = _refused("compare", "the report of a job says how well its model fits what was measured")
 
     def _prepared(self, asked: Question) -> Prepared | None:
