@@ -160,6 +160,22 @@ def test_units_that_are_text_in_one_table_and_integers_in_the_other_are_compared
     assert inside.release(epsilon=100_000).rows == [{"n": 3}]
 
 
+@pytest.mark.parametrize("engine", [duckdb, memory])
+@pytest.mark.parametrize("unit", ["p.id", "l.who"])
+def test_a_summary_by_units_that_are_compared_as_text(engine: Any, unit: str) -> None:
+    """The integer was read from the unit that is carried, which is text there: a failure after the payment."""
+    session = dp.Session(
+        letters=dp.table(pa.table({"who": ["1", "2", "2", "x", None]}), unit="who", max_rows=9),
+        people=dp.table(pa.table({"id": [1, 2, 9, None]}), unit="id", max_rows=9),
+        budget=dp.Pure(10**6), engine=engine(),
+    )  # fmt: skip
+    both = f"SELECT {unit} AS u FROM letters l JOIN people p ON l.who = p.id"
+    text = f"SELECT u, COUNT(*) AS n FROM ({both}) AS t GROUP BY u"
+    number = "CLAMP(CAST(u AS BIGINT), 0, 9)"
+    sums = f"SELECT SUM({number} * CLAMP(n, 0, 9)) AS s, COUNT(*) AS n FROM ({text}) AS t"
+    assert session.sql(sums).release(epsilon=100_000).rows == [{"s": 1 + 4, "n": 2}]
+
+
 def test_no_unit_reaches_the_rows_of_another_through_text() -> None:
     """Exactly: with a person's rows and without, only rows of that person change."""
     session = dp.Session(

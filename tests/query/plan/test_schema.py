@@ -43,6 +43,7 @@ STORED = {
     "clinic": Stored(StoredKind.TEXT), "paid": Stored(StoredKind.BOOLEAN), "day": Stored(StoredKind.DATE),
     "at": Stored(StoredKind.TIMESTAMP),
 }  # fmt: skip
+WHOLE = {**STORED, "whole": Stored(StoredKind.INTEGER)}
 
 
 def test_kinds_follow_from_the_stored_type_and_the_declared_bounds() -> None:
@@ -97,7 +98,8 @@ def test_the_grid_of_floats_is_fine_and_within_62_bits(low: Fraction, high: Frac
     ("columns", "message"),
     [
         ({"costs": bounds(0, 1)}, "cost"), ({"clinic": bounds(0, 1)}, "stored as text"),
-        ({"clinic": keys([1, 2])}, "values that the column can have"), ({"cost": keys([1])}, "cost"),
+        ({"clinic": keys([1, 2])}, "values that the column can have"), ({"whole": keys([1, 2**70])}, "at most 2\\^62"),
+        ({"cost": keys([1])}, "cost"),
         ({"day": bounds("2024-01-01 12:00", "2024-12-31")}, "day"),
         ({"price": bounds("2024-01-01", "2024-12-31")}, "stored as decimal"),
         ({"price": bounds("1/300", "2/300")}, "must hold a value of the column"),
@@ -105,7 +107,7 @@ def test_the_grid_of_floats_is_fine_and_within_62_bits(low: Fraction, high: Frac
 )  # fmt: skip
 def test_declarations_must_fit_the_column(columns: dict[str, Any], message: str) -> None:
     with pytest.raises(BadParameter, match=message):
-        resolve("t", table(None, unit="who", columns=columns), STORED)
+        resolve("t", table(None, unit="who", columns=columns), WHOLE)
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,11 @@ def _sorts(keys: Sequence[LoweredKey], measures: Sequence[LoweredMeasure]) -> di
     return sorts | {m.measure.name: _released_sort(m) for m in measures}
 
 
+def sorts_shown(asked: LoweredQuestion) -> dict[str, Sort]:
+    """The sorts of the columns of its answer."""
+    return check_outcome(asked.outcome, *(_sorts(one.keys, one.measures) for one in (asked, *asked.beside)))
+
+
 def _released_sort(measure: LoweredMeasure) -> Sort:
     """What is released: of dates a date, but their average is a time."""
     if measure.span is None:

@@ -54,14 +54,16 @@ def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
         )
     fields = {name: key.column for name, key in keys.items()}
     measures: list[Measure] = []
+    # Units that are compared as text (join.py) are grouped by as they are shown, too: one value for each of them.
+    shown = {name for name, key in keys.items() if not key.is_unit or type(key.kind) is not type(source.unit_kind)}
     above: list[tuple[str, Expression]] = [
-        (name, _read_unit(key.kind) if key.is_unit else Column(name)) for name, key in keys.items()
+        (name, Column(name) if name in shown else _read_unit(key.kind)) for name, key in keys.items()
     ]
     for i, measure in enumerate(asked.measures):
         found, expression, fields[measure.name] = _measure(measure, source.fields, i)
         measures += found
         above.append((measure.name, expression))
-    lowered_keys: Columns = tuple((name, key.lowered) for name, key in keys.items() if not key.is_unit)
+    lowered_keys: Columns = tuple((name, key.lowered) for name, key in keys.items() if name in shown)
     relation: Relation = PerUnit(source.relation, (*lowered_keys, *carried(source)), tuple(measures))
     if any(not isinstance(e, Column) for _, e in above):
         relation = Project(relation, (*above, *carried(source)))

@@ -584,6 +584,8 @@ def _within(step: Fraction, low: Fraction, high: Fraction) -> Number:
 
 def _fits(place: str, key: Value, kind: Kind) -> Value:
     good = {Number: int, Text: str, Boolean: bool, Date: date}.get(type(kind))
+    if isinstance(kind, Number) and isinstance(key, int) and abs(key) > LARGEST:
+        raise BadParameter(place, key, "must be whole numbers of at most 2^62 in size: larger ones are read as 2^62")
     if key is None or (good is not None and type(key) is good):
         return key
     raise BadParameter(place, key, f"must be a list of values that the column can have; it holds {type(kind).__name__}")

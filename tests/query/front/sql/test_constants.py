@@ -5,6 +5,8 @@ from fractions import Fraction
 from math import exp
 from statistics import NormalDist
 
+import duckdb
+import pyarrow as pa
 import pytest
 
 import discreet as dp
@@ -120,3 +122,63 @@ def test_a_value_that_is_null_or_a_text_has_no_bar() -> None:
     note = GivenValue("d", "2024-01-01", None, "epsilon 1")
     again = pickle.loads(pickle.dumps(note))  # noqa: S301
     assert (again, again.name, again.value, again.error) == (note, "d", "2024-01-01", None)
+
+
+# --- lists of released groups, against DuckDB -------------------------------------------------------------------------
+
+SALES = pa.table({
+    "u": pa.array([i % 7 for i in range(40)], pa.int64()),
+    "k": [(["a"] * 4 + ["b"] * 3 + ["c"] * 2 + [None])[i % 10] for i in range(40)],
+    "g": pa.array([i % 3 for i in range(40)], pa.int64()),
+})  # fmt: skip
+
+
+def sales() -> dp.Session:
+    columns = {"k": dp.keys(["a", "b", "c", None]), "g": dp.keys([0, 1, 2])}
+    return dp.Session(t=dp.table(SALES, unit="u", columns=columns, max_rows=50), budget=dp.Pure(10**12))
+
+
+_LARGEST = "SELECT k FROM t GROUP BY k ORDER BY COUNT(*) DESC LIMIT 2"
+_SMALLEST = "SELECT k FROM t GROUP BY k ORDER BY COUNT(*) LIMIT 2"  # NULL is one of them
+_ONE_NULL = "SELECT k FROM t GROUP BY k ORDER BY COUNT(*) LIMIT 1"
+_NONE, _NO_ONE = (f"SELECT k FROM t GROUP BY k HAVING COUNT(*) > 1000 ORDER BY k LIMIT {n}" for n in (2, 1))
+_PAIRS = (
+    "SELECT k, g FROM t GROUP BY k, g ORDER BY CASE WHEN k IS NULL THEN 0 WHEN k = 'a' THEN 1 ELSE 2 END, k, g LIMIT 5"
+)
+
+
+@pytest.mark.parametrize("listed", [_LARGEST, _SMALLEST, _ONE_NULL, _NONE, _NO_ONE, _PAIRS])
+@pytest.mark.parametrize("where", ["{0} IN ({1})", "{0} NOT IN ({1})", "NOT ({0} IN ({1}) AND g > 0)",
+                                   "({0} IN ({1})) IS NULL", "g > 0 AND {0} IN ({1})"])  # fmt: skip
+def test_lists_of_released_groups_are_those_of_sql(listed: str, where: str) -> None:
+    """NULL in a list, a list of NULL alone and an empty one: kept, not kept and not known as SQL has it."""
+    value = "(k, g)" if listed == _PAIRS else "k"
+    text = f"SELECT COUNT(*) AS n FROM t WHERE {where.format(value, listed)}"
+    with duckdb.connect() as connection:
+        connection.register("t", SALES)
+        right = connection.execute(text).fetchall()
+    assert [tuple(row.values()) for row in sales().sql(text).release(epsilon=10**9).rows] == right
+
+
+def test_a_list_keeps_its_keys_as_groups_and_a_join_with_it_does_too() -> None:
+    for text in (
+        f"SELECT k, COUNT(*) AS n FROM t WHERE k IN ({_LARGEST}) GROUP BY k ORDER BY k",
+        "SELECT t.k, COUNT(*) AS n FROM t JOIN (SELECT k, COUNT(*) AS m FROM t GROUP BY k ORDER BY m DESC LIMIT 2) AS s"
+        " ON t.k = s.k GROUP BY t.k ORDER BY t.k",
+    ):
+        rows = sales().sql(text).release(epsilon=10**9).rows
+        assert [tuple(row.values()) for row in rows] == [("a", 16), ("b", 12)]
+
+
+@pytest.mark.parametrize("listed", ["SELECT COUNT(*) AS n FROM t GROUP BY k ORDER BY n LIMIT 2",
+                                    "SELECT g AS k FROM t GROUP BY k, g ORDER BY g LIMIT 2"])  # fmt: skip
+def test_a_list_of_another_kind_is_refused_before_payment(listed: str) -> None:
+    asking = sales()
+    with pytest.raises(BadQuestion, match="text cannot be compared with a number"):
+        asking.sql(f"SELECT COUNT(*) AS n FROM t WHERE k IN ({listed})").release(epsilon=1000)
+    assert asking.remaining == asking.budget
+
+
+def test_a_list_of_released_numbers_stands_beside_numbers() -> None:
+    text = "SELECT COUNT(*) AS n FROM t WHERE g IN (SELECT COUNT(*) - 4 AS m FROM t GROUP BY k ORDER BY m LIMIT 1)"
+    assert sales().sql(text).release(epsilon=10**9).rows[0]["n"] == 14

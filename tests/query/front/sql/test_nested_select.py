@@ -20,6 +20,10 @@ CTE = (
     "WITH g AS (SELECT c, COUNT(*) AS n FROM t GROUP BY c), "
     "h AS (SELECT c, COUNT(*) AS n FROM t WHERE e > 7 GROUP BY c)"
 )
+PARTS = (
+    "WITH a AS (SELECT c, COUNT(*) AS n FROM t WHERE c < 'd' GROUP BY c), "
+    "b AS (SELECT c, COUNT(*) AS n FROM t WHERE c > 'a' GROUP BY c)"
+)
 TEXTS = [
     f"SELECT AVG(n) AS a, MAX(n) AS b, MIN(n) AS l, COUNT(*) AS k, SUM(m) AS s FROM {G}",
     f"SELECT MEDIAN(n) AS a, STDDEV(n) AS b, VARIANCE(n) AS v, COUNT(DISTINCT n > 25) AS d FROM {G}",
@@ -43,6 +47,17 @@ TEXTS = [
     f"{CTE} SELECT x.c, y.c AS other FROM g AS x, g AS y WHERE x.n = y.n AND x.n < 40 ORDER BY x.c",
     f"{CTE}, w AS (SELECT COUNT(*) AS n FROM t) SELECT g.c, g.n / w.n AS share FROM g CROSS JOIN w ORDER BY g.c",
     f"{CTE} SELECT SUM(g.n) AS s, COUNT(*) AS k FROM g, h WHERE g.c = h.c AND h.n > 4",
+    f"{PARTS} SELECT a.c, b.c AS d, a.n, b.n AS m FROM a FULL JOIN b ON a.c = b.c ORDER BY a.c, d",
+    f"{PARTS} SELECT COALESCE(a.c, b.c) AS c, COALESCE(a.n, 0) - COALESCE(b.n, 0) AS n FROM a FULL JOIN b ON a.c = b.c "
+    "ORDER BY c",
+    f"{PARTS} SELECT a.n, b.c, b.n AS m FROM a RIGHT JOIN b ON a.c = b.c ORDER BY b.c",
+    f"{PARTS} SELECT COUNT(*) AS k, SUM(n) AS s FROM (SELECT a.n, b.c FROM a FULL JOIN b ON a.c = b.c) AS z",
+]
+ON_EXPRESSIONS = [
+    f"{PARTS} SELECT a.c, b.c AS d FROM a FULL JOIN b ON UPPER(a.c) = UPPER(b.c) WHERE a.n IS NULL OR b.n IS NULL "
+    "ORDER BY a.c, d",
+    f"{PARTS} SELECT a.n, b.n AS m FROM a FULL JOIN b ON a.n = b.n + 30 ORDER BY a.n, m",
+    f"{PARTS} SELECT a.n, b.n AS m FROM a FULL JOIN b ON a.n % 5 = b.n % 10 ORDER BY a.n, m",
 ]
 
 
@@ -55,7 +70,7 @@ def rounded(rows: Iterable[Iterable[object]]) -> list[tuple[object, ...]]:
     return [tuple(round(v, 6) if isinstance(v, float) else v for v in row) for row in rows]
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("text", [*TEXTS, *ON_EXPRESSIONS])
 def test_as_sql_says(text: str) -> None:
     t = pa.table(ROWS)  # noqa: F841 - DuckDB finds it by its name
     expected = duckdb.execute(text).fetchall()

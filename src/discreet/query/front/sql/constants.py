@@ -22,13 +22,14 @@ from discreet.messages import Message, message
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.parse import public_relation, question_of
 from discreet.query.front.sql.syntax_tree import chain, read_expression
-from discreet.query.lower.lower import LoweredQuestion
-from discreet.query.plan.expressions import Column
+from discreet.query.lower.lower import LoweredQuestion, sorts_shown
+from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.nodes import Aggregate, Question, Relation
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Boolean, Date, Kind, Text, Timestamp, Value
 from discreet.query.plan.types import Number as NumberKind
 from discreet.query.resolve.unresolved import has_total
+from discreet.query.typing.released import Sort, sort_of_kind
 
 MOST_CONSTANTS = 8
 _BITS = 40
@@ -43,6 +44,8 @@ class Missing:
     """NULL in the place of a value of a known kind, of which one is given."""
 
     like: Value
+    nobody: bool = False
+    """Whether there is no row with it: as a list, it is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,14 +381,44 @@ def _decimal(value: Fraction) -> str:
 
 
 def _fill_list(node: exp.Expr, value: Known) -> None:
-    """IN with released groups: NULL is equal to none of them; an empty list has nobody."""
-    rows = value.rows if isinstance(value, Listed) else () if isinstance(value, Missing) else ((value,),)
-    rows = tuple(row for row in rows if None not in row)
-    if not rows:
-        node.replace(exp.Boolean(this=bool(node.args.get("negate"))))
-        return
-    cells = [[_written(one) for one in row] for row in rows]
-    node.set("expressions", [row[0] if len(row) == 1 else exp.Tuple(expressions=row) for row in cells])
+    """IN with released groups: an empty list has nobody, and whether NULL is among others is not known."""
+    match value:
+        case Listed(rows=rows):
+            pass
+        case Missing(nobody=nobody):
+            rows = () if nobody else ((None,),)
+        case _:
+            rows = ((value,),)
+    whole = [[_written(one) for one in row] for row in rows if None not in row]
+    node.set("expressions", [row[0] if len(row) == 1 else exp.Tuple(expressions=row) for row in whole])
+    plain = node.copy() if whole else exp.Boolean(this=False)
+    negated = bool(node.args.get("negate"))
+    plain.set("negate", None)
+    parts = [] if _only_kept(node) else [_unknown(node.this, row) for row in dict.fromkeys(rows) if None in row]
+    for part in parts:
+        plain = exp.Or(this=plain, expression=part)
+    made = exp.Paren(this=plain) if parts else plain
+    node.replace(exp.Not(this=made) if negated else made)
+
+
+def _only_kept(node: exp.Expr) -> bool:
+    """Whether rows are kept where it is true, and false is as good as NULL."""
+    if node.args.get("negate"):
+        return False
+    at = node.parent
+    while isinstance(at, exp.And | exp.Or | exp.Paren):
+        at = at.parent
+    return type(at) is exp.Where
+
+
+def _unknown(value: exp.Expr, row: Sequence[Value]) -> exp.Expr:
+    """Whether a value is equal to a row with NULL in it: false where another cell differs, else NULL."""
+    ours = value.expressions if type(value) is exp.Tuple else [value]
+    made = _written(Missing(True))
+    for one, cell in zip(ours, row, strict=True):
+        if cell is not None:
+            made = exp.And(this=exp.EQ(this=one.copy(), expression=_written(cell)), expression=made)
+    return exp.Paren(this=made)
 
 
 # --- before and after they are released -------------------------------------------------------------------------------
@@ -407,7 +440,8 @@ def some_value(kind: Kind) -> Value:
 def stand_in(asked: LoweredQuestion) -> Any:
     """A value that a released one could have: what a question is planned with before it is known."""
     if not _one_row(asked):
-        return Listed((tuple(_some_key(name, asked) for name, _ in asked.outcome.columns),))
+        sorts = sorts_shown(asked)
+        return Listed((tuple(_some_shown(e, sorts[name], asked) for name, e in asked.outcome.columns),))
     (_, shown), *_ = asked.outcome.columns
     found = [m for m in asked.measures if isinstance(shown, Column) and m.measure.name == shown.name]
     if not found:
@@ -423,6 +457,20 @@ def stand_in(asked: LoweredQuestion) -> Any:
         kind = one.arguments[0].kind
         return as_constant(float(sum(kind.ends) / 2)) if isinstance(kind, NumberKind) else Fraction(1)
     return Fraction(1000)
+
+
+def _some_shown(value: Expression, sort: Sort, asked: LoweredQuestion) -> Value:
+    """A value of a released column: of a key one that it can have, else one of its sort."""
+    names = [key.name for key in asked.keys if sort_of_kind(key.typed.kind) is sort]
+    if isinstance(value, Column) and value.name in names:
+        return _some_key(value.name, asked)
+    return _SOME[sort]
+
+
+_SOME: Mapping[Sort, Value] = {
+    Sort.NUMBER: Fraction(1), Sort.TEXT: "", Sort.BOOLEAN: True, Sort.DATE: date(2000, 1, 1),
+    Sort.TIME: datetime(2000, 1, 1), Sort.NULL: None,
+}  # fmt: skip
 
 
 def _some_key(name: str, asked: LoweredQuestion) -> Value:
@@ -442,7 +490,7 @@ def value_of(answer: Any, like: Any) -> Known:
     if isinstance(like, Listed):
         return Listed(tuple(tuple(map(as_constant, row.values())) for row in rows))
     found = as_constant(next(iter(rows[0].values()))) if rows else None
-    return Missing(like) if found is None else found
+    return Missing(like, nobody=not rows) if found is None else found
 
 
 def given_note(answer: Any, value: Known) -> Message:
