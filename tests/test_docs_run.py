@@ -75,6 +75,9 @@ TEXT = {
     "docs/how-to/move-from-smartnoise.md": {"# visits.yaml": "a file for another library", "import snsql": RIVAL},
     "docs/how-to/move-from-tumult.md": {"from tmlt": RIVAL},
     "docs/how-to/notebook.md": {"%load_ext": "tests/curator/client/test_magic.py::test_the_page_works_in_ipython"},
+    "docs/tutorials/census-like-table.md": {
+        'source = "people.csv"': "tests/commands/make/test_publish.py::test_tables_add_up_and_rows_have_them",
+    },
     "docs/how-to/sql-tools.md": {
         "$ psql": "tests/curator/wire/test_connection.py::test_psql_connects_lists_and_asks",
         "hospital=>": "tests/curator/wire/test_session.py::test_a_price_is_a_comment_or_a_setting",

@@ -206,7 +206,7 @@ SELECT INITCAP(reason) AS r, COUNT(*) AS n FROM visits GROUP BY 1;
 SELECT HOUR(arrived) < 12 AS morning, AVG(wait_minutes) AS w FROM visits GROUP BY morning ORDER BY morning;
 -- 104
 SELECT COUNT(*) AS n FROM visits WHERE arrived::TIME > TIME '12:00:00';
--- 105: refused, the time of asking
+-- 105
 SELECT COUNT(*) AS n FROM visits WHERE day >= CURRENT_DATE - INTERVAL '30 days';
 -- 106
 SELECT day + INTERVAL '1 month' AS due, COUNT(*) AS n FROM visits WHERE day BETWEEN '2025-01-30' AND '2025-02-02' GROUP BY due ORDER BY due;

@@ -337,7 +337,7 @@ class PoissonRegression(Generalized):
         (middle,), _ = read_bounds((0, self.most), 1, "most")
         self._most = 2 * float(middle)
         if not 1 / _MOST <= self._most <= _MOST:
-            raise BadParameter("most", self.most, f"must lie between 1e-15 and 1e15")
+            raise BadParameter("most", self.most, "must lie between 1e-15 and 1e15")
         values = self._rows_to_fit(X)
         read_bounds(self.bounds, values.shape[1])
         given, weights = read_target(y, len(values)), unit_weights(unit, len(values))
