@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from threading import Event
+from types import ModuleType, SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -67,6 +68,13 @@ def test_what_is_quick_or_unwatched_says_nothing(wanted: bool | None) -> None:
     with Progress(wanted, after=3600 if wanted else 0, console=console(screen)) as progress:
         progress.step("reading")
     assert screen.getvalue() == ""
+
+
+def test_a_notebook_is_told_from_a_program_that_imports_its_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+    for shell, wanted in ((None, False), (SimpleNamespace(), False), (SimpleNamespace(kernel=object()), True)):
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda shell=shell: shell))
+        assert Progress(None)._wanted is (wanted or sys.stderr.isatty())
 
 
 @pytest.mark.slow

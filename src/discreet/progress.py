@@ -77,4 +77,11 @@ class Progress:
 
 def _somebody_sits_there() -> bool:
     stream = sys.stderr
-    return (stream is not None and stream.isatty()) or "ipykernel" in sys.modules
+    return (stream is not None and stream.isatty()) or _is_notebook()
+
+
+def _is_notebook() -> bool:
+    """Whether this process runs the cells of a notebook; that a library of notebooks was imported is not enough."""
+    interactive = sys.modules.get("IPython")
+    shell = interactive.get_ipython() if interactive is not None else None
+    return getattr(shell, "kernel", None) is not None
