@@ -174,6 +174,7 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     "negative, {column} is {too_low:shares} too low over all groups, plus what units have above {reach:4}.",
     "asked_at": "The current time was fixed at {moment} UTC for this query.",
     "rows_scaled": "Units with more than {limit:rows} were scaled down to that; ± leaves this out.",
+    "rows_scaled_in": "In {column}, units with more than {limit:rows} were scaled down to that; ± leaves this out.",
     "totals_scaled": "Totals of {column} above {limit:4} per unit were scaled down to that; ± leaves this out.",
     "distances_scaled": "Distances of {column} from its centre above {limit:4} per unit were scaled down to that; "
     "± leaves this out.",

@@ -85,6 +85,7 @@ def test_what_cannot_be_known_is_null_with_the_reason() -> None:
 @pytest.mark.parametrize("text", [
     "SELECT COUNT(*) AS n FROM t", "SELECT l, SUM(k) AS s, COUNT(*) AS n FROM t GROUP BY l",
     "SELECT l, AVG(x) AS m FROM t GROUP BY l", "SELECT SUM(x) AS s, VARIANCE(k) AS v FROM t",
+    "SELECT l, COUNT(*) AS n, MEDIAN(k) AS m FROM t GROUP BY l",
 ])  # fmt: skip
 def test_no_unit_moves_exact_numbers_further_than_is_charged(text: str) -> None:
     rows = {"id": [1], "l": ["p"], "k": [1], "x": [0.5]}

@@ -19,7 +19,7 @@ from discreet.privacy.promises.record import show
 from discreet.query.answer.explain import shares
 from discreet.query.choose.choosing import Choosing, ascents, histograms_of_values, scale_of, selecting_question
 from discreet.query.choose.histograms import COUNTED, Histogram
-from discreet.query.choose.open_parts import OpenPart
+from discreet.query.choose.open_parts import OpenPart, may_be_unknown
 from discreet.query.choose.shares import selecting_allowance
 from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
 from discreet.query.estimate.noise_plan import Allowance
@@ -222,13 +222,16 @@ def _null_below(asked: Quote, part: Part) -> list[Message]:
         return []
     for opened in _open_here(steps, part):
         place = steps.parts.index(opened)
+        sure = {m for m in opened.part.measures if not may_be_unknown(m)}
         if opened.clips:
-            found |= {measure: climb.enough for measure, climb, _ in ascents(steps, place) if measure is not None}
+            climbs = [(measure, climb) for measure, climb, _ in ascents(steps, place) if measure is not None]
+            found |= {measure: climb.enough for measure, climb in climbs if measure not in sure}
         if opened.values:
             question, budget = next(iter(histograms_of_values(steps, place).values()))
             noise = closed_quote([question], budget, steps.neighbours).plan.sets[0][COUNTED]
             few = Histogram(np.zeros(0), *scale_of(noise)).least(1, question.parts[0].group_count or 1)
-            found |= {(m := opened.part.measures[at]): max(few, found.get(m, 0.0)) for at in opened.values}
+            clamped = [opened.part.measures[at] for at in opened.values]
+            found |= {measure: max(few, found.get(measure, 0.0)) for measure in clamped if measure not in sure}
     names = dict[int, list[str]]()
     for measure, many in found.items():
         names.setdefault(max(1, round(float(f"{many:.1e}"))), []).append(measure.measure.name)

@@ -22,10 +22,19 @@ from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.choose.classes import ladder
-from discreet.query.choose.clips import BEST, BEST_OF_MEANS, COUNTED, Ascent, ascent, longer_units, noisy_units
+from discreet.query.choose.clips import (
+    BEST,
+    BEST_OF_MEANS,
+    BEST_OF_SPREAD,
+    COUNTED,
+    Ascent,
+    ascent,
+    longer_units,
+    noisy_units,
+)
 from discreet.query.choose.histograms import COUNTED as UNITS_OF_CLASS
 from discreet.query.choose.histograms import Histogram, bounds_from, centre_from, sizes_of_groups, values_of
-from discreet.query.choose.open_parts import Chosen, OpenPart, open_parts, usual, with_chosen
+from discreet.query.choose.open_parts import Chosen, OpenPart, may_be_unknown, open_parts, usual, with_chosen
 from discreet.query.choose.shares import (
     GUESSED_GROUPS,
     Shares,
@@ -37,10 +46,11 @@ from discreet.query.choose.shares import (
     selecting_allowance,
     shares,
 )
+from discreet.query.estimate.choose_estimators import BY_TYPICAL_ROWS
 from discreet.query.estimate.cuts import SHARE, Cut, noisy_cut, tells
-from discreet.query.estimate.noise_plan import Allowance, Noised, check_selects
+from discreet.query.estimate.noise_plan import Allowance, Noised, check_selects, predicted_error
 from discreet.query.estimate.prepare import Part, Prepared, jobs
-from discreet.query.estimate.statistics import Distinct, Rows, Statistic, Units
+from discreet.query.estimate.statistics import Distinct, Rows, Statistic, Units, most_rows
 from discreet.query.lower.bounding import Noise, rows
 from discreet.query.lower.lower import UNIT, LoweredMeasure
 from discreet.query.lower.prune import prune
@@ -199,10 +209,12 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
             cuts[measure] = cut
         if measure is None:
             max_rows = max_rows if clip is None else min(clip, MOST_ROWS)
-        elif clip is None:
-            unknown[measure] = TOO_FEW
-        else:
+        elif measure in opened.of_typical:
+            clips |= dict.fromkeys(opened.of_typical, MAX_ROWS if clip is None else min(clip, MOST_ROWS))
+        elif clip is not None:
             clips[measure] = clip
+        elif may_be_unknown(measure):
+            unknown[measure] = TOO_FEW
     if opened.distinct:
         clips |= _values_kept(plan, place, max_rows or MAX_ROWS, compute, bits)
     caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
@@ -237,13 +249,21 @@ def ascents(
         groups = TYPICAL_SKEW * (opened.part.group_count or GUESSED_GROUPS) if opened.part.keys else 1.0
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
     each, found = epsilon / opened.clips, []
-    for measure in [*([None] if opened.rows else []), *(opened.part.measures[at] for at in opened.clipped)]:
-        best = BEST_OF_MEANS if measure is not None and measure.measure.aggregate is Aggregate.AVG else BEST
+    by_rows: list[LoweredMeasure | None] = [*([None] if opened.rows else []), *opened.of_typical[:1]]
+    for measure in [*by_rows, *(opened.part.measures[at] for at in opened.clipped)]:
+        best = _best(measure)
         noise = _noise_of_clip(opened, plan.noise[place], measure)
         tried = opened.can_estimate(measure) and tells(best * groups * noise, SHARE * each)
         estimating = SHARE * each if tried else Fraction(0)
         found.append((measure, ascent((1 - COUNTED) * each - estimating, noise, groups, best), estimating))
     return found
+
+
+def _best(measure: LoweredMeasure | None) -> float:
+    if measure is None:
+        return BEST
+    aggregate = measure.measure.aggregate
+    return BEST_OF_MEANS if aggregate is Aggregate.AVG else BEST_OF_SPREAD if aggregate in BY_TYPICAL_ROWS else BEST
 
 
 def _values_kept(plan: Choosing, place: int, most: int, compute: Compute, bits: Bits) -> dict[LoweredMeasure, int]:
@@ -278,9 +298,11 @@ def _pairs_kept(plan: Choosing, place: int, measure: LoweredMeasure, cap: int, b
 def _noise_of_clip(opened: OpenPart, noised: Mapping[Statistic, Noised], measure: LoweredMeasure | None) -> float:
     """How many clips the noise of the answer is in a group, on average: of a measure, or of rows. By what stands in."""
     stood_in = usual(opened)
+    if measure in opened.of_typical:
+        return max(predicted_error(one) / (2 * _size(s) * MAX_ROWS) for s, one in noised.items() if most_rows(s))
     if measure is None:
         most = float(rows(stood_in.caps))
-        by_rows = [one for s, one in noised.items() if not (isinstance(s, Units) or _clip(s))]
+        by_rows = [one for s, one in noised.items() if not (isinstance(s, Units) or _clip(s) or most_rows(s))]
         return min((_mean_size(one) / (_size(one.statistic) * most) for one in by_rows), default=1.0)
     recipe = next(r for m, r in zip(*_recipes(stood_in, opened.part), strict=True) if m == measure)
     statistic = next(s for s in recipe.needs if _clip(s))
@@ -337,7 +359,8 @@ def _bounds(plan: Choosing, place: int, draw: Draw, kept: Kept) -> _Bounds:
         ends = [bounds_from(histogram, measure, argument) for argument, histogram in enumerate(drawn)]
         seen = tuple(pair for pair in ends if pair is not None)
         if len(seen) < len(ends):
-            unknown[measure] = NO_VALUES
+            if may_be_unknown(measure):
+                unknown[measure] = NO_VALUES
             continue
         bounds[measure] = seen
         if measure.measure.aggregate is Aggregate.AVG:

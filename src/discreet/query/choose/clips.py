@@ -24,6 +24,8 @@ from discreet.randomness import Bits
 BEST = 0.7
 BEST_OF_MEANS = 2.8
 """Of distances from about the mean, which have both signs: what is cut from them hardly moves the mean."""
+BEST_OF_SPREAD = 5.6
+"""Of rows that say how values are spread: heavy units hardly move that by weighing less."""
 AHEAD = 2.5
 """How many times 1/ε more units may be longer than is best: so that noise does not end an ascent too high."""
 _FURTHER, _FARTHEST = 3, 4

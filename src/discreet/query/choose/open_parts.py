@@ -6,11 +6,12 @@ rows, and values are clamped; keys that nobody listed are selected before anythi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeVar
 
+from discreet.query.estimate.choose_estimators import BY_TYPICAL_ROWS
 from discreet.query.estimate.cuts import Cut
 from discreet.query.estimate.prepare import Part, Prepared, counts_rows
 from discreet.query.estimate.statistics import FINEST, ONE, ZERO
@@ -24,6 +25,17 @@ from discreet.query.plan.work import Total
 from discreet.query.typing.untyped import FARTHEST
 
 _T = TypeVar("_T")
+_FEW_VALUES = 16
+_BY_REACH = frozenset(
+    {
+        Aggregate.AVG,
+        Aggregate.VARIANCE,
+        Aggregate.STDDEV,
+        Aggregate.COVARIANCE,
+        Aggregate.CORRELATION,
+    }
+)
+"""What gets noise as large as values may be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +45,8 @@ class OpenPart:
     part: Part
     rows: bool
     """How many rows of a unit count."""
+    typical: tuple[int, ...]
+    """The measures, by place, of how values are spread: how many rows of a unit count there is chosen apart."""
     groups: bool
     """In how many groups a unit counts, where units are counted."""
     clipped: tuple[int, ...]
@@ -48,8 +62,13 @@ class OpenPart:
 
     @property
     def clips(self) -> int:
-        """How many clips are chosen, one ascent each: of rows, then of measures."""
-        return self.rows + len(self.clipped)
+        """How many clips are chosen, one ascent each: of rows, of rows where values are typical, then of measures."""
+        return self.rows + bool(self.typical) + len(self.clipped)
+
+    @property
+    def of_typical(self) -> tuple[LoweredMeasure, ...]:
+        """The measures of how values are spread."""
+        return tuple(self.part.measures[place] for place in self.typical)
 
     def can_estimate(self, measure: LoweredMeasure | None) -> bool:
         """Whether what a clip takes can be told: of sums, and of rows that are counted and bounded in all only. Not
@@ -66,7 +85,8 @@ class OpenPart:
     def totals(self, centres: Mapping[LoweredMeasure, int]) -> tuple[Total, ...]:
         """What they are chosen for; means are counted from their centres."""
         measures = (self.part.measures[place] for place in self.clipped)
-        return (*((Total(ONE),) if self.rows else ()), *(_summed(m, centres.get(m, 0)) for m in measures))
+        by_rows = (Total(ONE),) * (self.rows + bool(self.typical))
+        return (*by_rows, *(_summed(m, centres.get(m, 0)) for m in measures))
 
     @property
     def selects(self) -> bool:
@@ -79,26 +99,39 @@ def open_part(part: Part) -> OpenPart | None:
     auto = part.caps.auto
     measures = list(enumerate(part.measures))
     sums = {i for i, m in measures if m.measure.aggregate is Aggregate.SUM and (auto or m.open)}
-    made = {i for i in sums if mean_of(part.measures[i], part.measures) is not None}
-    values = tuple(i for i, m in measures if m.open and i not in sums)
-    clipped = tuple(i for i, m in measures if i in sums - made or (m.open and m.measure.aggregate is Aggregate.AVG))
-    others = [m for i, m in measures if i not in sums]
+    values = tuple(i for i, m in measures if i not in sums and (m.open or (auto and _may_lie_close(m))))
+    means = {i for i in values if part.measures[i].measure.aggregate is Aggregate.AVG}
+    made = {i for i in sums if mean_of(part.measures[i], [part.measures[mean] for mean in means]) is not None}
+    clipped = tuple(i for i, _ in measures if i in (sums - made) | means)
+    typical = tuple(i for i, m in measures if auto and m.measure.aggregate in BY_TYPICAL_ROWS)
+    others = [m for i, m in measures if i not in sums and i not in typical]
     rows = auto and any(m.measure.aggregate is not Aggregate.COUNT_UNITS for m in others)
     counts_units = any(m.measure.aggregate is Aggregate.COUNT_UNITS for m in others)
     groups = auto and bool(part.keys) and counts_units and part.caps.max_groups is None
     selects = auto and part.selects
-    return OpenPart(part, rows, groups, clipped, values) if rows or groups or clipped or values or selects else None
+    opened = OpenPart(part, rows, typical, groups, clipped, values)
+    return opened if opened.clips or groups or values or selects else None
 
 
-def mean_of(measure: LoweredMeasure, measures: tuple[LoweredMeasure, ...]) -> LoweredMeasure | None:
-    """Of an open sum: the mean of the same values beside it, whose centre, distances and count it is made of."""
+def _may_lie_close(measure: LoweredMeasure) -> bool:
+    """Of bounded values: whether they may lie much closer together than their bounds, which is worth a look."""
+    kinds = [x.kind for x in measure.arguments]
+    wide = all(isinstance(kind, Number) and kind.high - kind.low >= _FEW_VALUES for kind in kinds)
+    return measure.measure.aggregate in _BY_REACH and measure.span is None and wide
+
+
+def may_be_unknown(measure: LoweredMeasure) -> bool:
+    """Whether it is NULL where a clip or bounds cannot be chosen; others have declared bounds to fall back on."""
+    return measure.open or measure.measure.aggregate is Aggregate.SUM
+
+
+def mean_of(measure: LoweredMeasure, means: Iterable[LoweredMeasure]) -> LoweredMeasure | None:
+    """Of a sum: the one of these means that is of the same values, whose centre, distances and count it is made of."""
 
     def same(other: LoweredMeasure) -> bool:
-        alike = (other.arguments, other.where, other.span) == (measure.arguments, measure.where, measure.span)
-        return alike and other.open and other.measure.aggregate is Aggregate.AVG
+        return (other.arguments, other.where, other.span) == (measure.arguments, measure.where, measure.span)
 
-    asks = measure.open and measure.measure.aggregate is Aggregate.SUM
-    return next(filter(same, measures), None) if asks else None
+    return next(filter(same, means), None) if measure.measure.aggregate is Aggregate.SUM else None
 
 
 def open_parts(questions: tuple[Prepared, ...]) -> tuple[OpenPart, ...]:
@@ -151,7 +184,9 @@ class Chosen:
 
     def with_sums(self, measures: tuple[LoweredMeasure, ...]) -> Chosen:
         """With what was chosen for means, for the sums beside them."""
-        pairs = [(measure, mean) for measure in measures if (mean := mean_of(measure, measures)) is not None]
+        chosen_for = self.bounds.keys() | self.unknown.keys()
+        means = [m for m in measures if m.measure.aggregate is Aggregate.AVG and m in chosen_for]
+        pairs = [(measure, mean) for measure in measures if (mean := mean_of(measure, means)) is not None]
 
         def also(chosen: dict[LoweredMeasure, _T]) -> dict[LoweredMeasure, _T]:
             return chosen | {measure: chosen[mean] for measure, mean in pairs if mean in chosen}
@@ -203,8 +238,9 @@ def usual(opened: OpenPart) -> Chosen:
     measures = opened.part.measures
     return Chosen(
         caps=replace(caps, max_rows=rows, auto=False),
-        clips={measures[i]: FINEST for i in opened.clipped} | dict.fromkeys(opened.distinct, MAX_ROWS),
-        centres={m: 1 for m in measures if m.open and m.measure.aggregate is Aggregate.AVG},
+        clips={measures[i]: FINEST for i in opened.clipped}
+        | dict.fromkeys((*opened.distinct, *opened.of_typical), MAX_ROWS),
+        centres={measures[i]: 1 for i in opened.values if measures[i].measure.aggregate is Aggregate.AVG},
         bounds={measures[i]: tuple(_unit_bounds(x) for x in measures[i].arguments) for i in opened.values},
         unknown={},
         named=((None,) * len(opened.part.keys),) if opened.selects else opened.part.named,

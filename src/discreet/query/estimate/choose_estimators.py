@@ -8,6 +8,7 @@ or correlation of the same rows is read off their sum.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -31,6 +32,18 @@ from discreet.query.typing.infer import Typed
 _MOST_SEARCHED = 256
 """So many quantiles are searched for at most, in all groups together."""
 _ADDED = (Aggregate.SUM, Aggregate.AVG)
+BY_TYPICAL_ROWS = frozenset(
+    {
+        Aggregate.QUANTILE,
+        Aggregate.MIN,
+        Aggregate.MAX,
+        Aggregate.VARIANCE,
+        Aggregate.STDDEV,
+        Aggregate.COVARIANCE,
+        Aggregate.CORRELATION,
+    }
+)
+"""What says how values are spread, not how many rows there are: units with many rows may weigh less in it."""
 
 
 @lru_cache(maxsize=256)
@@ -47,7 +60,7 @@ def recipes(
     ``once``: a unit counts once in each of its groups, so the number of rows is the number of units; ``selects``: that
     number is released anyway; ``gaussian``: all noise will be Gaussian; ``groups``: how many, if that is known.
     """
-    apart = [m.clip is not None or bool(m.unknown) for m in measures]
+    apart = [_has_own_clip(m) or bool(m.unknown) for m in measures]
     if any(apart):
         alone = [m for m, own in zip(measures, apart, strict=True) if own]
         together = tuple(m for m, own in zip(measures, apart, strict=True) if not own)
@@ -69,6 +82,11 @@ def recipes(
         for n in [_count(m, once)]
     )
     return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
+
+
+def _has_own_clip(measure: LoweredMeasure) -> bool:
+    """Whether its units are scaled down to a total of their own, or keep so many distinct values."""
+    return measure.clip is not None and measure.measure.aggregate not in BY_TYPICAL_ROWS
 
 
 def _counted(alone: list[LoweredMeasure], together: tuple[LoweredMeasure, ...]) -> st.CountParts | None:
@@ -218,6 +236,25 @@ def _sum(measure: LoweredMeasure, n: Statistic | None, shared: set[Statistic], a
 
 
 def _recipe(measure: LoweredMeasure, once: bool) -> Recipe:
+    recipe = _unlimited(measure, once)
+    if measure.clip is None:
+        return recipe
+    statistics = {f.name: getattr(recipe, f.name) for f in fields(recipe)}  # type: ignore[arg-type]
+    return replace(recipe, **{name: _limited(part, measure.clip) for name, part in statistics.items()})  # type: ignore[type-var]
+
+
+def _limited(part: object, most: int) -> object:
+    """A statistic in which so many rows of a unit count; all else as it is."""
+    match part:
+        case st.Rows() | st.Bins():
+            return replace(part, most=most)
+        case st.Product(statistic=statistic):
+            return replace(part, statistic=replace(statistic, most=most))
+        case _:
+            return part
+
+
+def _unlimited(measure: LoweredMeasure, once: bool) -> Recipe:
     where = measure.where
     aggregate, arguments = measure.measure.aggregate, measure.arguments
     match aggregate:

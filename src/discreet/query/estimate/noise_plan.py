@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
@@ -39,6 +39,7 @@ from discreet.query.estimate.statistics import (
     Rows,
     Statistic,
     Units,
+    most_rows,
     paid_share,
     paid_with,
 )
@@ -370,7 +371,9 @@ def noised(
     statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP | VectorBudget, neighbours: Neighbours
 ) -> Noised:
     """The statistic with the noise that this budget buys; how far one unit moves it is worked out here."""
-    caps, grouped = need.caps, need.grouped
+    caps, grouped, apart = need.caps, need.grouped, most_rows(statistic)
+    if apart is not None:
+        caps = replace(caps, max_rows=apart)
     if isinstance(statistic, Distinct):
         most = statistic.most or values_kept(caps, own=statistic.own, grouped=grouped)
         reach, l1, l2_squared = None, most, most * most
@@ -463,7 +466,7 @@ def badness(plan: NoisePlan | Draft, needs: tuple[Need, ...]) -> float:
     """What is to be small: the squared errors weighted by importance, times the square of the largest threshold."""
     pairs = [(need, found, s is not None) for need, found, s in zip(needs, plan.sets, plan.selections, strict=True)]
     errors = [
-        weight * (_predicted(found[statistic]) / _size(statistic)) ** 2
+        weight * (predicted_error(found[statistic]) / _size(statistic)) ** 2
         for need, found, selects in pairs
         for statistic, weight in need.statistics.items()
         if not (selects and statistic == Units())
@@ -474,7 +477,7 @@ def badness(plan: NoisePlan | Draft, needs: tuple[Need, ...]) -> float:
     return (sum(errors) or 1.0) * max(thresholds, default=1.0) ** 2
 
 
-def _predicted(one: Noised) -> float:
+def predicted_error(one: Noised) -> float:
     """The error at 95 %; of quantiles in rows, with half a cell of the widest stretch."""
     stretch = max((Fraction(s.shift, s.level.denominator) for s in one.searches), default=Fraction(0))
     return one.error(0.05) + float(stretch * one.unit) / INNER

@@ -15,11 +15,11 @@ import numpy as np
 
 from discreet.errors import BadQuestion
 from discreet.messages import Message, message
-from discreet.query.estimate.choose_estimators import recipes
+from discreet.query.estimate.choose_estimators import BY_TYPICAL_ROWS, recipes
 from discreet.query.estimate.cuts import Cut
 from discreet.query.estimate.estimators import Estimates, Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
-from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
+from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units, most_rows
 from discreet.query.lower.bounding import each_counts_once, groups, limit_note, rows, values_kept
 from discreet.query.lower.key_tuples import existing
 from discreet.query.lower.key_tuples import how_many as how_many_groups
@@ -103,6 +103,8 @@ class Clip:
             return message("rows_scaled", limit=int(self.limit))
         if self.of == "distinct values":
             return message("distinct_limited", column=self.column, limit=int(self.limit))
+        if self.of == "rows":
+            return message("rows_scaled_in", column=self.column, limit=int(self.limit))
         code = "totals_scaled" if self.of == "totals" else "distances_scaled"
         return message(code, column=self.column, limit=self.limit)
 
@@ -164,12 +166,15 @@ class Part:
         if not self.chosen:
             return ()
         statistics = [statistic for recipe in self.recipes for statistic in recipe.needs]
-        by_rows = any(isinstance(s, Bins | QuantileCells) or (isinstance(s, Rows) and not s.clip) for s in statistics)
+        by_caps = [s for s in statistics if most_rows(s) is None]
+        by_rows = any(isinstance(s, Bins | QuantileCells) or (isinstance(s, Rows) and not s.clip) for s in by_caps)
         clips = [Clip("", "rows", float(rows(self.caps)))] if by_rows else []
         named: dict[tuple[str, float], list[str]] = {}
         for measure in self.measures:
             kind = measure.arguments[0].kind if measure.arguments else None
-            if measure.clip is not None and measure.measure.aggregate is Aggregate.COUNT_DISTINCT:
+            if measure.clip is not None and measure.measure.aggregate in BY_TYPICAL_ROWS:
+                named.setdefault(("rows", float(measure.clip)), []).append(measure.measure.name)
+            elif measure.clip is not None and measure.measure.aggregate is Aggregate.COUNT_DISTINCT:
                 named.setdefault(("distinct values", float(measure.clip)), []).append(measure.measure.name)
             elif measure.clip is not None and isinstance(kind, Number):
                 of = "distances from the centre" if measure.centre else "totals"

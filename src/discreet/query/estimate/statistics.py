@@ -43,6 +43,8 @@ class Rows(Remembers):
     """Whether the parts together are at most ``bound`` in length (L2), not in sum: then noise must be Gaussian."""
     clip: int | None = None
     """The length, in cells, to which a unit's own sums over all groups are scaled down. None: rows are weighed."""
+    most: int | None = None
+    """How many rows of a unit count here, where that was chosen apart; else as many as the caps say."""
 
     def __hash__(self) -> int:
         """Computed once: noise, shares and estimates are looked up by their statistic again and again."""
@@ -81,6 +83,8 @@ class Bins:
     """Whether the values are whole numbers, each in a bin of its own."""
     high: Fraction | None = None
     """The largest value, where the last bin ends beyond it."""
+    most: int | None = None
+    """How many rows of a unit count here, where that was chosen apart; else as many as the caps say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,18 @@ class QuantileCells:
 
 
 Statistic: TypeAlias = Rows | Units | Distinct | Bins | QuantileCells
+
+
+def most_rows(statistic: Statistic) -> int | None:
+    """How many rows of a unit count in it, where that was chosen apart from the caps."""
+    match statistic:
+        case QuantileCells(bins=bins):
+            return bins.most
+        case Rows(most=most) | Bins(most=most):
+            return most
+        case _:
+            return None
+
 
 ONE = Literal(1)
 ZERO = Literal(0)
