@@ -6,6 +6,7 @@
     python -m bench.accuracy clips      chosen clips beside the best by looking, kinds of tails, without an engine
     python -m bench.accuracy tenths     the same for questions about a tenth of the rows
     python -m bench.accuracy trips      COUNT, SUM, AVG of 1e6 trips with nothing declared but the unit
+    python -m bench.accuracy spread     MEDIAN and STDDEV with open rows, beside the best limit of rows by looking
     python -m bench.accuracy keys       keys that nobody listed, and users per day
     python -m bench.accuracy plans      each question of a plan beside the same alone, declared and not
     python -m bench.accuracy peers      the same beside peers that are installed, with their caps and the best by hand
@@ -33,6 +34,7 @@ from bench.accuracy_peers import peers
 from bench.accuracy_plans import plans
 from bench.accuracy_quantiles import several
 from bench.accuracy_report import report
+from bench.accuracy_spread import spread
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
 from bench.accuracy_trips import products, regions, time
@@ -296,6 +298,7 @@ PARTS = {
     "sums": library_sums,
     "quantiles": quantiles,
     "clips": clips,
+    "spread": spread,
     "tenths": tenths,
     "trips": regions,
     "keys": products,
