@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from discreet.query.answer.answer import TableAnswer
     from discreet.query.front.verbs import case, col, expr, lit
     from discreet.query.plan.key_sets import hierarchy
+    from discreet.query.plan.public_totals import public_totals
     from discreet.query.plan.schema import EACH_ROW as each_row  # noqa: N811 - a constant that people write
     from discreet.query.plan.schema import bounds, keys, table, unknown_keys
     from discreet.session.session import Session
@@ -86,6 +87,7 @@ __all__ = [
     "noise",
     "plots",
     "privacy_loss",
+    "public_totals",
     "randomized_response",
     "randomness",
     "stable",
@@ -118,6 +120,7 @@ _NAMES = {
     "discreet.query.answer.answer": ("TableAnswer",),
     "discreet.query.front.verbs": ("case", "col", "expr", "lit",),
     "discreet.query.plan.key_sets": ("hierarchy",),
+    "discreet.query.plan.public_totals": ("public_totals",),
     "discreet.query.plan.schema": ("bounds", "each_row", "keys", "table", "unknown_keys",),
     "discreet.session.session": ("Session",),
 }  # fmt: skip

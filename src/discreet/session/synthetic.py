@@ -32,7 +32,7 @@ from discreet.synthetic.direct import Answers, answer
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication
 from discreet.synthetic.hierarchical.plan import plan as hierarchical_plan
-from discreet.synthetic.hierarchical.released import PublishedTables, publish
+from discreet.synthetic.hierarchical.released import PublishedTables, consequences, publish
 from discreet.synthetic.pmw import Stream, pmw
 from discreet.synthetic.result import Synthetic
 from discreet.synthetic.source import then
@@ -93,7 +93,9 @@ def published_tables(
         return replace(made, receipt=source.receipt, notes=source.notes)
 
     names = "; ".join(" x ".join(columns) for columns in publication.tables)
-    job = CountsJob("publish", "tables", f"; {names}", work, PublishedTables.to_json)
+    declared = consequences(planned) if planned.fixed else []
+    more = "".join(f"; {text}" for text in (names, *declared))
+    job = CountsJob("publish", "tables", more, work, PublishedTables.to_json)
     domain = planned.domain
     made: PublishedTables = run(
         counts_program(backend, job, table, price, columns=domain.columns, domain=domain), backend
@@ -114,7 +116,7 @@ def plan_publication(
     hierarchy = places[0] if places else None
     others = [name for name in asked if hierarchy is None or name not in hierarchy.levels]
     domain = domain_of(table, schema, others, given) if others else Domain({"none": [0]})
-    return hierarchical_plan(publication, domain, hierarchy, key_sets)
+    return hierarchical_plan(publication, domain, hierarchy, key_sets, schema.table.public_totals)
 
 
 def comparison(backend: Backend, made: Synthetic, table: str, columns: Sequence[Sequence[str]], price: Price) -> Answer:

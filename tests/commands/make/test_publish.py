@@ -60,6 +60,24 @@ def test_tables_add_up_and_rows_have_them(folder: Path) -> None:
     assert "Counts are whole" in done.output
 
 
+def test_public_totals_are_met(folder: Path) -> None:
+    (folder / "totals.csv").write_text("county,count\n" + "\n".join(f"0{i},{50 + i}" for i in range(6)) + "\n")
+    totals = [
+        '[[public_totals]]\ncolumns = ["county"]\nfile = "totals.csv"',
+        '[[public_totals]]\ncolumns = ["state"]\nrows = [["A", 153], ["B", 162]]\nfrom_data = "by law"',
+    ]
+    (folder / "tables.toml").write_text("\n".join([PLAN, *totals]))
+    done = run("publish", folder / "tables.toml", folder / "out")
+    assert done.exit_code == 0, done.output
+    assert "without noise (by law)" in done.output
+    assert pyarrow.csv.read_csv(folder / "out" / "county.csv").column("count").to_pylist() == [50, 51, 52, 53, 54, 55]
+    (folder / "tables.toml").write_text("\n".join([PLAN, totals[0], totals[1].replace("153", "154")]))
+    refused = run("publish", folder / "tables.toml", folder / "again")
+    assert refused.exit_code != 0
+    assert "must agree" in refused.output
+    assert not (folder / "again").exists()
+
+
 def test_it_prints_json(folder: Path) -> None:
     done = run("publish", folder / "tables.toml", folder / "out", "--json")
     found = json.loads(done.stdout)

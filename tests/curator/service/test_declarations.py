@@ -92,6 +92,23 @@ def test_only_private_tables_are_recognised_by_their_files(tmp_path: Path) -> No
     assert both.marks(tmp_path) == declarations.read_tables({"t": tables["t"]}, "d").marks(tmp_path) != []
 
 
+def test_public_totals_are_part_of_the_registration(tmp_path: Path) -> None:
+    columns = {"state": {"keys": ["A", "B"], "nullable": False}, "day": {"keys": ["2025-01-31"], "type": "date"}}
+    totals = [
+        {"columns": ["state"], "rows": [["A", 12], ["B", 3]], "from_data": "the law"},
+        {"columns": ["day"], "rows": [["2025-01-31", 15]], "dates": ["day"]},
+        {"columns": [], "rows": [[15]]},
+    ]
+    (tmp_path / "t.csv").write_text("id,state,day\n")
+    data = {"source": "t.csv", "unit": "id", "max_rows": 1, "columns": columns, "public_totals": totals}
+    found = declarations.read({"tables": {"t": data}}, "d")
+    assert declarations.write(found)["tables"]["t"]["public_totals"] == totals
+    assert found.tables["t"].at(tmp_path).public_totals[0].from_data == "the law"
+    for wrong in ({"columns": ["state"], "rows": [["A"]]}, {"columns": ["height"], "rows": [[1, 2]]}):
+        with pytest.raises(BadParameter):
+            declarations.read({"tables": {"t": data | {"public_totals": [wrong]}}}, "d")
+
+
 def test_key_sets_are_part_of_the_registration() -> None:
     """Combinations that exist are the owner's act: written into the ledger, and read back the same."""
     places = {"name": "geo", "columns": ["state", "county"], "rows": [["A", "a1"], ["B", "b1"]]}

@@ -114,3 +114,14 @@ def test_a_ledger_keeps_the_numbers(tmp_path: Any) -> None:
     opened = session(dp.ZCDP(100), ledger=tmp_path / "budget.db")
     opened.tabulate("people", dp.synthetic.publication([("county", "sex")]), rho=1)
     assert opened.remaining == dp.ZCDP(99)
+
+
+def test_a_ledger_says_what_was_declared(tmp_path: Any) -> None:
+    columns = {"sex": dp.keys(["f", "m"], nullable=False)}
+    totals = dp.public_totals(dict.fromkeys("ABCDE", 400), ["state"], from_data="the law on seats")
+    table = dp.table(people(), unit="person", columns=columns, max_rows=1, key_sets=[GEO], public_totals=[totals])
+    opened = dp.Session(people=table, budget=dp.ZCDP(100), ledger=tmp_path / "budget.db")
+    made = opened.tabulate("people", dp.synthetic.publication([("state",), ("county",)]), rho=1)
+    assert made.table(0).column("count").to_pylist() == [400] * 5
+    kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())  # beside the database, what it is about to take
+    assert b"without noise (the law on seats)" in kept

@@ -20,6 +20,7 @@ from discreet.commands.output import fail_plainly
 from discreet.errors import BadParameter
 from discreet.privacy.promises.measures import Approx
 from discreet.query.plan.key_sets import Hierarchy, hierarchy
+from discreet.query.plan.public_totals import COUNT, PublicTotals, public_totals
 from discreet.query.plan.schema import Declared, table
 from discreet.session.session import Session
 from discreet.synthetic.hierarchical.plan import publication
@@ -27,10 +28,10 @@ from discreet.synthetic.hierarchical.plan import publication
 Plan = Annotated[Path, typer.Argument(help="a .toml file: the data, its columns and places, and the tables")]
 Folder = Annotated[Path, typer.Argument(help="the folder to write, which is new")]
 _NAMES = {"source", "table", "unit", "max_rows", "epsilon", "delta", "tables", "weights", "split", "rows", "format",
-          "places", "columns"}  # fmt: skip
+          "places", "columns", "public_totals"}  # fmt: skip
 _INVARIANTS = (
-    "must be left out: a count that is published without noise has no differential privacy guarantee; declare public "
-    "facts, such as places that exist, instead"
+    "must be left out: a count that is published without noise has no differential privacy guarantee; declare totals "
+    "that are public knowledge with [[public_totals]]"
 )
 
 
@@ -51,7 +52,12 @@ def publish_command(plan: Plan, out: Folder, *, ledger: LedgerFile = None, as_js
         _needed(asked, "tables"), weights=asked.get("weights"), split=asked.get("split"), rows=bool(asked.get("rows"))
     )
     declared = table(
-        source, unit=_needed(asked, "unit"), columns=columns, max_rows=asked.get("max_rows"), key_sets=places
+        source,
+        unit=_needed(asked, "unit"),
+        columns=columns,
+        max_rows=asked.get("max_rows"),
+        key_sets=places,
+        public_totals=_totals(plan.parent, asked.get("public_totals", []), places),
     )
     price = Approx(str(_needed(asked, "epsilon")), str(_needed(asked, "delta")))
     session = Session({name: declared}, budget=price if ledger is None else None, ledger=ledger)
@@ -112,21 +118,40 @@ def _places(folder: Path, given: Mapping[str, Any]) -> list[Hierarchy]:
     """The hierarchy, from a public file. All columns of a CSV are text, so that codes keep their zeros."""
     if not given:
         return []
+    levels = _needed(given, "levels")
+    found = _public_file(folder / _needed(given, "file"), "places", levels, text=levels)
+    return [hierarchy(given.get("name", "places"), levels, table=found)]
+
+
+def _totals(folder: Path, given: Any, places: list[Hierarchy]) -> list[PublicTotals]:
+    """Public totals, from rows in the plan or from a public file with a column ``count``."""
+    from discreet.curator.service.declarations import TotalsSection
+    from discreet.curator.service.sections import read_section
+
+    levels = [name for one in places for name in one.levels]
+    found = []
+    for i, one in enumerate(given if isinstance(given, list) else [given]):
+        if isinstance(one, dict) and "file" in one:
+            names = [*_needed(one, "columns"), COUNT]
+            read = _public_file(folder / one["file"], "public_totals", names, text=[n for n in names if n in levels])
+            found.append(public_totals(read, names[:-1], from_data=one.get("from_data")))
+        else:
+            found.append(read_section(TotalsSection, one, f"public_totals[{i}]").declared())
+    return found
+
+
+def _public_file(file: Path, name: str, columns: list[str], *, text: list[str]) -> Any:
+    """Some columns of a CSV or Parquet file."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet as pq
 
-    levels = _needed(given, "levels")
-    file = folder / _needed(given, "file")
     try:
         if file.suffix == ".parquet":
-            found = pq.read_table(file, columns=levels)
-        else:
-            kinds = dict.fromkeys(levels, pa.string())
-            options = pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=levels)
-            found = pyarrow.csv.read_csv(file, convert_options=options)
+            return pq.read_table(file, columns=columns)
+        kinds = dict.fromkeys(text, pa.string())
+        options = pyarrow.csv.ConvertOptions(column_types=kinds, include_columns=columns)
+        return pyarrow.csv.read_csv(file, convert_options=options)
     except (OSError, pa.ArrowException, KeyError):
-        raise BadParameter(
-            "places", str(file), "must be a CSV or Parquet file with the columns of all levels"
-        ) from None
-    return [hierarchy(given.get("name", "places"), levels, table=found)]
+        must = f"must be a CSV or Parquet file with the columns {', '.join(columns)}"
+        raise BadParameter(name, str(file), must) from None

@@ -33,6 +33,7 @@ from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.plan import schema
 from discreet.query.plan.key_sets import Hierarchy, KeySet, hierarchy, key_set
+from discreet.query.plan.public_totals import PublicTotals, public_totals
 from discreet.query.plan.schema import AUTO, MAX_ROWS, Declared, Table, bounds, keys, table, unknown_keys
 from discreet.query.plan.types import Value
 
@@ -52,6 +53,8 @@ class DeclaredTable:
     caps: Mapping[str, Any] = field(default_factory=dict)
     key_sets: tuple[KeySet, ...] = ()
     """Which combinations of keys exist."""
+    public_totals: tuple[PublicTotals, ...] = ()
+    """How many rows there are, where that is public."""
     known_columns: tuple[str, ...] | None = None
     """The columns that it had when the owner registered it: no other one can be asked about. None: an older version
     registered it, and all can."""
@@ -61,7 +64,15 @@ class DeclaredTable:
         place = data_sources.place_of_table(root, self.source)
         # older versions registered tables without max_rows, and took 10: what is in a ledger keeps its meaning
         caps = {**self.caps, "max_rows": MAX_ROWS} if self.undeclared else self.caps
-        return table(place, unit=self.unit, columns=self.columns, public=self.public, key_sets=self.key_sets, **caps)
+        return table(
+            place,
+            unit=self.unit,
+            columns=self.columns,
+            public=self.public,
+            key_sets=self.key_sets,
+            public_totals=self.public_totals,
+            **caps,
+        )
 
     @property
     def undeclared(self) -> bool:
@@ -198,6 +209,34 @@ class KeySetSection(Section):
         return key_set(rows, self.columns) if self.name is None else hierarchy(self.name, self.columns, table=rows)
 
 
+class TotalsSection(Section):
+    """Numbers of rows that are public; with ``from_data``, that the owner publishes without noise."""
+
+    columns: Annotated[list[StrictStr], must('must be a list of columns, such as ["state"], or empty')]
+    rows: Annotated[list[list[Any]], must('must be a list of keys and their count, such as [["A", 1200], ["B", 300]]')]
+    dates: Annotated[list[StrictStr], must("must be the columns that are dates")] = Field(default_factory=list)
+    from_data: Annotated[StrictStr | None, must("must say why totals of the data are published")] = None
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        try:
+            self.declared()
+        except BadParameter as wrong:
+            raise wrong.renamed("") from None
+        return self
+
+    def declared(self) -> PublicTotals:
+        """The declaration."""
+        if any(len(row) != len(self.columns) + 1 for row in self.rows):
+            raise BadParameter("rows", len(self.rows), f"must have a key of {', '.join(self.columns)} and a count each")
+        if not self.columns:
+            return public_totals(self.rows[0][0] if len(self.rows) == 1 else None, from_data=self.from_data)
+        columns = dict(zip([*self.columns, "count"], map(list, zip(*self.rows, strict=True)), strict=False))
+        for name in self.dates:
+            columns[name] = [None if day is None else _date(day) for day in columns.get(name, [])]
+        return public_totals(columns, self.columns, from_data=self.from_data)
+
+
 class TableSection(Section):
     """Where a table lies and what is declared of it."""
 
@@ -213,6 +252,7 @@ class TableSection(Section):
     max_groups: Any = None
     max_rows_per_group: Any = None
     key_sets: list[KeySetSection] = Field(default_factory=list)
+    public_totals: list[TotalsSection] = Field(default_factory=list)
     known_columns: Annotated[list[StrictStr] | None, must("must be a list of names")] = None
     """Written by the service when a table is registered."""
 
@@ -222,7 +262,13 @@ class TableSection(Section):
         try:
             data_sources.read_source(found.source)
             table(
-                [], unit=found.unit, columns=found.columns, public=found.public, key_sets=found.key_sets, **found.caps
+                [],
+                unit=found.unit,
+                columns=found.columns,
+                public=found.public,
+                key_sets=found.key_sets,
+                public_totals=found.public_totals,
+                **found.caps,
             )
         except BadParameter as wrong:
             raise wrong.renamed(f".{wrong.name}") from None
@@ -237,6 +283,7 @@ class TableSection(Section):
             columns={name: one.declared() for name, one in self.columns.items()},
             caps={name: cap for name in CAPS if (cap := getattr(self, name)) is not None},
             key_sets=tuple(one.declared() for one in self.key_sets),
+            public_totals=tuple(one.declared() for one in self.public_totals),
             known_columns=None if self.known_columns is None else tuple(self.known_columns),
         )
 
@@ -289,6 +336,8 @@ def _write_table(one: DeclaredTable) -> dict[str, Any]:
     data |= dict(one.caps)
     if one.key_sets:
         data["key_sets"] = [_write_key_set(key_set) for key_set in one.key_sets]
+    if one.public_totals:
+        data["public_totals"] = [_write_totals(totals) for totals in one.public_totals]
     if one.known_columns is not None:
         data["known_columns"] = list(one.known_columns)
     return data | {"columns": {name: write_column(column) for name, column in one.columns.items()}}
@@ -299,6 +348,12 @@ def _write_key_set(one: KeySet) -> dict[str, Any]:
     rows = [[value.isoformat() if isinstance(value, date) else value for value in row] for row in one.rows]
     data: dict[str, Any] = {"name": one.name} if isinstance(one, Hierarchy) else {}
     return data | {"columns": list(one.columns), "rows": rows} | ({"dates": dates} if dates else {})
+
+
+def _write_totals(one: PublicTotals) -> dict[str, Any]:
+    written = _write_key_set(KeySet(one.columns, one.keys))
+    written["rows"] = [[*key, count] for key, count in zip(written["rows"], one.counts, strict=True)]
+    return written | ({} if one.from_data is None else {"from_data": one.from_data})
 
 
 def write_column(column: Declared) -> dict[str, Any]:

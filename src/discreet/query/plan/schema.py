@@ -25,6 +25,7 @@ from discreet.exact import integer, number
 from discreet.query.plan.evaluate import is_plain_text, text_to_moment
 from discreet.query.plan.key_sets import Hierarchy, KeySet, key_set
 from discreet.query.plan.names import is_ours
+from discreet.query.plan.public_totals import PublicTotals, check_totals
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 from discreet.shown import brief
 
@@ -240,6 +241,8 @@ class Table:
     public: bool = False
     key_sets: tuple[KeySet, ...] = ()
     """Which combinations of keys exist."""
+    public_totals: tuple[PublicTotals, ...] = ()
+    """How many rows there are, where that is public."""
 
 
 def table(
@@ -252,6 +255,7 @@ def table(
     max_rows_per_group: int | None = None,
     public: bool = False,
     key_sets: Iterable[KeySet] = (),
+    public_totals: Iterable[PublicTotals] = (),
 ) -> Table:
     """A table for a session: a file, folder or glob of Parquet or CSV, an Arrow table, a DataFrame, a database table.
 
@@ -264,9 +268,12 @@ def table(
     ``public=True`` is for tables that hold nothing private: they need no unit.
     ``key_sets`` say which combinations of keys exist (``dp.keys`` of tuples, ``dp.hierarchy``): groups by such columns
     are those alone, and rows of any other combination are in no group and in no total of such groups.
+    ``public_totals`` (``dp.public_totals``) are numbers of rows that everybody knows: published tables have them.
     """
     combinations = _key_sets(key_sets, public)
     columns = _with_keys_of(combinations, _declared(columns))
+    listed = (name for name, column in columns.items() if column.keys is not None)
+    totals = check_totals(public_totals, listed, public=public)
     if public:
         if unit is not None:
             raise BadParameter("unit", unit, "must be left out for a public table")
@@ -283,7 +290,14 @@ def table(
     if unit == EACH_ROW:
         if max_rows not in (None, 1) or (max_groups, max_rows_per_group) != (None, None):
             raise BadParameter("max_rows", max_rows, "must be 1, or left out: each person has one row here")
-        return Table(source=source, unit=EACH_ROW, columns=columns, caps=Caps(max_rows=1), key_sets=combinations)
+        return Table(
+            source=source,
+            unit=EACH_ROW,
+            columns=columns,
+            caps=Caps(max_rows=1),
+            key_sets=combinations,
+            public_totals=totals,
+        )
     column, through = _unit(unit)
     if max_rows == AUTO and (max_groups, max_rows_per_group) != (None, None):
         raise BadParameter("max_groups", max_groups, 'must be left out with max_rows="auto": it is chosen too')
@@ -296,7 +310,15 @@ def table(
         max_rows_per_group=None if max_rows_per_group is None else read_cap(max_rows_per_group, "max_rows_per_group"),
         auto=auto,
     )
-    return Table(source=source, unit=column, through=through, columns=columns, caps=caps, key_sets=combinations)
+    return Table(
+        source=source,
+        unit=column,
+        through=through,
+        columns=columns,
+        caps=caps,
+        key_sets=combinations,
+        public_totals=totals,
+    )
 
 
 def read_cap(value: object, name: str) -> int:

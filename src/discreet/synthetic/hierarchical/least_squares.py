@@ -31,7 +31,8 @@ def solve(tree: Tree, measured: Sequence[Floats | None], variances: Sequence[flo
     """The solution, from the root to the deepest level that was measured.
 
     ``measured`` has for each level an array whose first axis is its nodes, or None where nothing was measured; the
-    others may be anything, and all have this variance. The last level must be measured.
+    others may be anything, and all have this variance: 0 where the numbers are known, and add up. The last level must
+    be measured or known.
 
     >>> tree = Tree((np.array([0, 0]),))
     >>> found = solve(tree, [np.array([[10.0]]), np.array([[3.0], [4.0]])], [1.0, 1.0])
@@ -52,7 +53,7 @@ def solve(tree: Tree, measured: Sequence[Floats | None], variances: Sequence[flo
             up.append(below)
             spread.append(below_variance)
             continue
-        share = below_variance / (variance + below_variance)
+        share = _ratio(below_variance, variance + below_variance)
         up.append(below + _along(share, below) * (own - below))
         spread.append(share * variance)
     up.reverse()
@@ -61,11 +62,16 @@ def solve(tree: Tree, measured: Sequence[Floats | None], variances: Sequence[flo
     for level in range(1, len(measured)):
         parent = tree.parents[level - 1]
         total = tree.sums(level - 1, spread[level])
-        share = spread[level] / total[parent]
+        share = _ratio(spread[level], total[parent])
         gap = values[-1] - tree.sums(level - 1, up[level])
         values.append(up[level] + _along(share, up[level]) * gap[parent])
         found.append(spread[level] * (1 - share) + share**2 * found[-1][parent])
     return Solved(tuple(values), tuple(found))
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Which part it is; 0 of what has no variance at all, where nothing is left to share out."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
 def _along(share: Floats, like: Floats) -> Floats:

@@ -139,13 +139,15 @@ def estimates(
         measured: list[Floats | None] = []
         for level in range(deepest + 1):
             if (level, columns) not in noise:
-                measured.append(None)
+                measured.append(plan.public_interaction(level, columns))
                 continue
             table = finer * exact.table(level, columns)
             (released,) = noisy_differences([table], noise[level, columns], bits, beside=1)
             measured.append(interaction(released, beside=1) / scale)
         own = [
-            float(noise[level, columns] / scale**2) if (level, columns) in noise else inf
+            float(noise[level, columns] / scale**2)
+            if (level, columns) in noise
+            else (inf if measured[level] is None else 0.0)
             for level in range(deepest + 1)
         ]
         solved = solve(plan.tree, measured, own)

@@ -23,10 +23,12 @@ from discreet.exact import Number, positive
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.residuals import groups_rho, kept_share
 from discreet.query.plan.key_sets import Hierarchy, KeySet
+from discreet.query.plan.public_totals import PublicTotals
 from discreet.shown import brief
 from discreet.synthetic.columns import Categories
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.hierarchical.cliques import by_level, row_order
+from discreet.synthetic.hierarchical.fixed import Fixed, fixed_tables, known_depth, widest
 from discreet.synthetic.hierarchical.least_squares import solve
 from discreet.synthetic.hierarchical.tree import Tree
 from discreet.synthetic.hierarchical.whole import agreeing_masks
@@ -119,6 +121,8 @@ class HierarchicalPlan:
     """Where rows are asked for and such tables need not be tables of rows: the sets that are."""
     impossible: Mapping[Clique, NDArray[np.bool_]]
     """Of sets of columns, which cells are possible: structural zeros are the others."""
+    fixed: tuple[Fixed, ...] = ()
+    """The tables that public totals fix."""
 
     __repr__ = brief
 
@@ -159,20 +163,37 @@ class HierarchicalPlan:
         raise BadParameter("rho", float(rho), "must be larger: the noise would not fit into 64 bits")
 
     def depth(self, columns: Clique) -> int:
-        """The deepest level at which the interaction of these columns is measured."""
-        return max(level for level, one in self.parts if one == columns)
+        """The deepest level at which the interaction of these columns is measured or public."""
+        return max([known_depth(self.fixed, columns), *(level for level, one in self.parts if one == columns)])
 
     @cached_property
     def interactions(self) -> tuple[Clique, ...]:
-        """All sets of columns that are measured at any level."""
-        return tuple(dict.fromkeys(columns for _, columns in self.parts))
+        """All sets of columns that are measured at any level, or public."""
+        public = (part for one in self.fixed for part in subsets(one.columns))
+        return tuple(dict.fromkeys((*(columns for _, columns in self.parts), *public)))
+
+    def public_interaction(self, level: int, columns: Clique) -> Floats | None:
+        """The interaction of some columns in the nodes of a level, where public totals say it: nothing is measured."""
+        for one in self.fixed:
+            if one.level >= level and set(columns) <= set(one.columns):
+                table = one.at(self.tree, level, columns).astype(np.float64)
+                for axis in range(1, table.ndim):
+                    table -= table.mean(axis=axis, keepdims=True)
+                return table
+        return None
+
+    @cached_property
+    def fixed_by_level(self) -> tuple[tuple[Clique, NDArray[np.int64]] | None, ...]:
+        """Of each level the public table with the most columns."""
+        return tuple(widest(self.fixed, self.tree, level) for level in range(len(self.tree.sizes)))
 
     def spread(self, variances: Mapping[Part, float]) -> dict[Part, Floats]:
         """The variance of each node's numbers after least squares, by level and interaction."""
         found: dict[Part, Floats] = {}
         for columns in self.interactions:
             deepest = self.depth(columns)
-            own = [variances.get((level, columns), inf) for level in range(deepest + 1)]
+            known = known_depth(self.fixed, columns)
+            own = [0.0 if level <= known else variances.get((level, columns), inf) for level in range(deepest + 1)]
             nothing: list[Any] = [np.zeros((self.tree.sizes[level], 0)) for level in range(deepest + 1)]
             solved = solve(self.tree, nothing, own)
             found |= {(level, columns): solved.variances[level] for level in range(deepest + 1)}
@@ -203,9 +224,15 @@ class HierarchicalPlan:
 
 
 def plan(
-    publication: Publication, domain: Domain, hierarchy: Hierarchy | None = None, key_sets: Iterable[KeySet] = ()
+    publication: Publication,
+    domain: Domain,
+    hierarchy: Hierarchy | None = None,
+    key_sets: Iterable[KeySet] = (),
+    public_totals: Iterable[PublicTotals] = (),
 ) -> HierarchicalPlan:
     """The plan for a publication. ``domain`` has the columns beside the places; ``key_sets`` are structural zeros.
+
+    ``public_totals`` are met exactly; nothing is measured for them, or for what follows from them.
 
     >>> from discreet.query.plan.key_sets import hierarchy
     >>> geo = hierarchy("geo", ["state", "county"], table=[("A", 1), ("A", 2), ("B", 3)])
@@ -241,6 +268,7 @@ def plan(
         for (p, columns), weight in zip(asked, publication.weights, strict=True)
     )
     sizes = tuple(columns_of[name].size for name in order)
+    key_sets = tuple(key_sets)
     others_of = [one for one in key_sets if one is not hierarchy]
     for key_set in others_of:
         if set(key_set.columns) & set(levels) and set(key_set.columns) & set(order):
@@ -249,11 +277,17 @@ def plan(
     zeros = _masks(order, columns_of, others_of)
     by_levels = [[t.columns for t in tables if t.level == level] or [()] for level in range(len(names))]
     by_levels[0] = [*by_levels[0], *zeros]
+    fixed = fixed_tables(tree, hierarchy, columns_of, public_totals, key_sets)
+    for given in fixed:
+        by_levels[given.level] = [*by_levels[given.level], given.columns]
     sets = tuple(map(tuple, by_level(by_levels, rows=False)))
-    if any(not mask.any() for mask in agreeing_masks(sizes, sets[0], zeros).values()):
+    masks = agreeing_masks(sizes, sets[0], zeros)
+    if any(not mask.any() for mask in masks.values()):
         raise BadParameter(
             "key_sets", [list(one.columns) for one in others_of], "must leave at least one cell possible"
         )
+    for given in fixed:
+        given.check(masks)
     rows = publication.rows and row_order(sets) is None
     row_sets = tuple(map(tuple, by_level(by_levels, rows=True))) if rows else None
     every = [*enumerate(sets), *enumerate(row_sets or ())]
@@ -265,8 +299,8 @@ def plan(
     split = publication.split
     if split is not None and set(split) - set(names):
         raise BadParameter("split", sorted(set(split) - set(names)), f"must name levels: {', '.join(map(repr, names))}")
-    parts = _precisions(tree, sizes, tables, None if split is None else [float(split.get(n, 0)) for n in names])
-    return HierarchicalPlan(publication, hierarchy, tree, names, whole, tables, parts, sets, row_sets, zeros)
+    parts = _precisions(tree, sizes, tables, None if split is None else [float(split.get(n, 0)) for n in names], fixed)
+    return HierarchicalPlan(publication, hierarchy, tree, names, whole, tables, parts, sets, row_sets, zeros, fixed)
 
 
 def subsets(columns: Clique) -> list[Clique]:
@@ -311,9 +345,13 @@ def _masks(
 
 
 def _precisions(
-    tree: Tree, sizes: Sequence[int], tables: Sequence[PublishedTable], split: Sequence[float] | None
+    tree: Tree,
+    sizes: Sequence[int],
+    tables: Sequence[PublishedTable],
+    split: Sequence[float] | None,
+    fixed: Sequence[Fixed] = (),
 ) -> dict[Part, float]:
-    """The precision of each part for a cost of 1: 1/σ² in units of what one row moves.
+    """The precision of each part for a cost of 1: 1/σ² in units of what one row moves. What is public has none.
 
     Given x of the cost, an interaction S whose best split over levels has the mean variance C at cost 1 has C/x;
     Σ C/x is least where x is as √C.
@@ -329,12 +367,18 @@ def _precisions(
             levels[table.level] = levels.get(table.level, 0.0) + float(table.weight) * share
         if len(weights) > MOST_SUBSETS:
             raise BadParameter("tables", len(tables), f"must have at most {MOST_SUBSETS:,} interactions of columns")
+    known = {part: known_depth(fixed, part) for part in weights}
     weights = {part: levels for part, levels in weights.items() if all(sizes[c] > 1 for c in part)}
+    weights = {part: levels for part, levels in weights.items() if max(levels) > known[part]}
+    if not weights:
+        raise BadParameter("tables", len(tables), "must have a number that is not public")
     kept = {part: float(kept_share([sizes[c] for c in part])) for part in weights}
     found: dict[Part, float] = {}
     if split is not None:
         for level, share in enumerate(split):
-            here = {part: sqrt(sum(w.values()) / kept[part]) for part, w in weights.items() if max(w) >= level}
+            here = {
+                part: sqrt(sum(w.values()) / kept[part]) for part, w in weights.items() if known[part] < level <= max(w)
+            }
             whole = sum(kept[part] * x for part, x in here.items())
             found |= {(level, part): share / sum(split) * x / whole for part, x in here.items() if share and whole}
         for part, levels in weights.items():
@@ -343,7 +387,7 @@ def _precisions(
         return found
     shares, costs = {}, {}
     for part, levels in weights.items():
-        shares[part], costs[part] = _best_split(tree, levels)
+        shares[part], costs[part] = _best_split(tree, levels, known[part])
     total = sum(sqrt(costs[part] * kept[part]) for part in weights)
     for part in weights:
         given = sqrt(costs[part] / kept[part]) / total
@@ -351,11 +395,12 @@ def _precisions(
     return found
 
 
-def _best_split(tree: Tree, weights: Mapping[int, float]) -> tuple[Floats, float]:
+def _best_split(tree: Tree, weights: Mapping[int, float], known: int = -1) -> tuple[Floats, float]:
     """Shares of the levels with the least weighted mean variance, and that; by the multiplicative rule for designs.
 
     In a tree whose nodes of a level have equally many children the functions that are constant below level j and 0 in
     sum above have information I_j = Σ_{l >= j} p_l m_l, where m_l is how many of the deepest nodes one of level l has.
+    Those of levels up to ``known`` are public.
     """
     deepest = max(weights)
     nodes = np.array(tree.sizes[: deepest + 1], dtype=np.float64)
@@ -363,6 +408,7 @@ def _best_split(tree: Tree, weights: Mapping[int, float]) -> tuple[Floats, float
     wanted = np.array([weights.get(level, 0.0) for level in range(deepest + 1)])
     apart = np.diff(nodes, prepend=0.0)
     coefficients = apart * np.cumsum((wanted * below / nodes)[::-1])[::-1]
+    coefficients[: known + 1] = 0
     p = np.full(deepest + 1, 1.0 / (deepest + 1))
     for _ in range(_ROUNDS):
         information = np.cumsum((p * below)[::-1])[::-1]

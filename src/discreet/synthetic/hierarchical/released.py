@@ -46,6 +46,15 @@ STRUCTURAL = (
     "no table. This is public knowledge, uses no data, and leaves the guarantee as it is."
 )
 NO_INVARIANTS = "Invariants: none. Every number that depends on the data has noise, totals too."
+PUBLIC = (
+    "Public totals: the tables have the numbers of {names} exactly as the owner declares them. They are public "
+    "knowledge: no data was read for them or compared with them, and they leave the guarantee as it is."
+)
+FROM_DATA = (
+    "Invariants: the owner counted {name} in the data and publishes it without noise ({why}). These numbers are "
+    "outside the guarantee: nothing limits what they say about a person. For all other numbers it compares only data "
+    "with the same {name}."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +143,7 @@ class PublishedTables:
         return plan.domain.decode(np.stack([place, *known] if plan.placed else known, axis=1))
 
     def mismatches(self) -> int:
-        """How many cells are negative, or differ from the sum of their parts in any table of any level: 0.
+        """How many cells are negative, or differ from a public total or the sum of their parts in any table: 0.
 
         Counted anew from the numbers that are published.
         """
@@ -152,7 +161,8 @@ class PublishedTables:
                     whole = self.whole.levels[level][tuple(sorted(other))]
                     theirs = whole.sum(axis=tuple(1 + i for i, c in enumerate(sorted(other)) if c not in shared))
                     found += int((mine != theirs).sum())
-        return found
+        public = (self.whole.marginal(one.level, one.columns) != one.counts for one in plan.fixed)
+        return found + sum(int(wrong.sum()) for wrong in public)
 
     def card(self, confidence: Number = CONFIDENCE) -> dict[str, Any]:
         """The release card: what was published, at which cost, how exact it is, and what was declared."""
@@ -180,7 +190,10 @@ class PublishedTables:
             "tables": tables,
             "shares": {name or "total": round(share, 6) for name, share in self.level_shares.items()},
             "structural_zeros": zeros,
-            "consequence": [*([STRUCTURAL] if zeros else []), NO_INVARIANTS],
+            "public_totals": [
+                {"totals": one.totals.name, "from_data": one.totals.from_data} for one in self.plan.fixed
+            ],
+            "consequence": [*([STRUCTURAL] if zeros else []), *consequences(self.plan)],
             "notes": list(self.notes),
             "receipt": None if self.receipt is None else str(self.receipt.price),
         }
@@ -251,6 +264,14 @@ class PublishedTables:
             yield self._names[c], labels.take(pa.array(code))
 
 
+def consequences(plan: HierarchicalPlan) -> list[str]:
+    """What the public totals of a plan mean for the guarantee, in words."""
+    given = [one.totals for one in plan.fixed]
+    public = "; ".join(one.name for one in given if one.from_data is None)
+    counted = [FROM_DATA.format(name=one.name, why=one.from_data) for one in given if one.from_data is not None]
+    return [*([PUBLIC.format(names=public)] if public else []), *(counted or [NO_INVARIANTS])]
+
+
 def level_shares(plan: HierarchicalPlan) -> dict[str, float]:
     """Which share of the cost each level of a plan has."""
     found = dict.fromkeys(plan.level_names, 0.0)
@@ -266,6 +287,7 @@ def publish(
     hierarchy: Hierarchy | None = None,
     domain: Domain | Mapping[str, Any] | None = None,
     key_sets: tuple[Any, ...] = (),
+    public_totals: tuple[Any, ...] = (),
     unit: str | None = None,
     max_rows: int | None = None,
     epsilon: Number | None = None,
@@ -280,7 +302,7 @@ def publish(
     if isinstance(publication, HierarchicalPlan):
         planned = publication
     else:
-        planned = plan(publication, as_domain(domain or {}), hierarchy, key_sets)
+        planned = plan(publication, as_domain(domain or {}), hierarchy, key_sets, public_totals)
     source = table if isinstance(table, CellSource) else rows_of(table, planned.domain, unit=unit, max_rows=max_rows)
     spending = Spending.of(budget, source.scale)
     return made_whole(measure(planned, source, budget, spending), spending, slack)
@@ -290,7 +312,9 @@ def made_whole(found: Estimates, spending: Spending, slack: Approx | None) -> Pu
     """The whole tables of some estimates."""
     planned = found.plan
     totals = [found.spread.get((level, ()), np.ones(n)) for level, n in enumerate(planned.tree.sizes)]
+    totals = [np.where(spread > 0, spread, 1.0) for spread in totals]  # an only part of what is public is public
     make = partial(make_whole, planned.tree, planned.sizes, variances=totals, possible=planned.impossible)
+    make = partial(make, fixed=planned.fixed_by_level)
     whole = make(planned.sets, found.table)
     if planned.row_sets is not None:
         whole = make(planned.row_sets, found.table, near=whole)

@@ -23,6 +23,8 @@ from discreet.synthetic.hierarchical.tree import Tree
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Clique = tuple[int, ...]
+Masks = Mapping[Clique, NDArray[np.bool_]]
+"""Of sets of columns, which cells can be above 0."""
 Estimate = Callable[[int, Clique], Floats]
 """Of a level and ascending columns: the estimates of all nodes, in the shape of the columns."""
 _STEPS = 200
@@ -49,13 +51,15 @@ def make_whole(
     estimate: Estimate,
     *,
     variances: Sequence[Floats] | None = None,
-    possible: Mapping[Clique, NDArray[np.bool_]] | None = None,
+    possible: Masks | None = None,
     near: WholeTables | None = None,
+    fixed: Sequence[tuple[Clique, Integers] | None] = (),
 ) -> WholeTables:
     """Whole tables of every level: ``sets`` of columns in an order without cycles, each level's among those above.
 
     ``variances`` of the nodes' totals say which of them yield more; ``possible`` are the cells that can be above 0.
     A set that has columns of several tables ``near`` is made near all of those, rather than near its own estimates.
+    ``fixed`` has for each of the first levels a table that is public, by columns of one of its sets, or None.
 
     >>> tree = Tree((np.array([0, 0]),))
     >>> found = make_whole(
@@ -69,27 +73,31 @@ def make_whole(
     for level, wanted in enumerate(sets):
         above = made[level - 1] if level else None
         weight = np.ones(tree.sizes[level]) if variances is None else variances[level]
-        nodes = _nodes(tree, level, estimate(level, ()), above, weight)
-        tables: dict[Clique, Integers] = {(): nodes}
+        given = fixed[level] if level < len(fixed) else None
+        tables: dict[Clique, Integers] = (
+            {(): _nodes(tree, level, estimate(level, ()), above, weight)} if given is None else dict([given])
+        )
+        first = () if given is None else given[0]
         uses = [sum(c in one for later in sets[level:] for one in later) for c in range(len(sizes))]
-        for columns, shared in in_order(wanted) or ():
-            prefix = tuple(sorted(shared))
+        order = in_order(sorted(wanted, key=lambda one: not one.issuperset(first))) or ()
+        for place, (columns, shared) in enumerate(order):
+            prefix = tuple(sorted(shared)) if place else first
             table = _marginal(tables, prefix)
             fitted = (
                 None
                 if near is None
                 else _fitted(tree, level, sizes, columns=columns, near=near.levels[level], above=above)
             )
-            for column in sorted(columns - shared, key=lambda c: (-uses[c], c)):
+            for column in sorted(columns.difference(prefix), key=lambda c: (-uses[c], c)):
                 wider = tuple(sorted((*prefix, column)))
                 target = _moved(estimate(level, wider) if fitted is None else _marginal(fitted, wider), prefix, column)
                 total = None if above is None else _marginal(above, (*prefix, column))
-                mask = None if level else _projected(masks, (*prefix, column))
+                mask = None if level else projected(masks, (*prefix, column))
                 table = _split(tree, level, table, target=target, total=total, possible=mask)
                 prefix = (*prefix, column)
-            order = tuple(sorted(prefix))
-            tables[order] = np.ascontiguousarray(table.transpose(0, *(1 + prefix.index(c) for c in order)))
-        made.append({one: table for one, table in tables.items() if one or len(tables) == 1})
+            ascending = tuple(sorted(prefix))
+            tables[ascending] = np.ascontiguousarray(table.transpose(0, *(1 + prefix.index(c) for c in ascending)))
+        made.append({one: tables[one] for one in (tuple(sorted(columns)) for columns in wanted)})
     return WholeTables(tuple(made))
 
 
@@ -278,7 +286,7 @@ def _moved(table: Floats, prefix: Sequence[int], last: int) -> Floats:
 
 
 def agreeing_masks(
-    sizes: Sequence[int], sets: Sequence[frozenset[int]], possible: Mapping[Clique, NDArray[np.bool_]]
+    sizes: Sequence[int], sets: Sequence[frozenset[int]], possible: Masks
 ) -> dict[Clique, NDArray[np.bool_]]:
     """Of each set of columns the cells that some row can lie in, given all the masks; each lies in one of the sets.
 
@@ -306,7 +314,7 @@ def agreeing_masks(
     return masks
 
 
-def _projected(masks: Mapping[Clique, NDArray[np.bool_]], columns: Sequence[int]) -> NDArray[np.bool_] | None:
+def projected(masks: Masks, columns: Sequence[int]) -> NDArray[np.bool_] | None:
     """The cells of some columns that can be above 0, their axes in this order; None if all can."""
     if not masks:
         return None
