@@ -50,7 +50,7 @@ def printed(words: list[str]) -> list[tuple[str, float, float]]:
 
 def truth(words: list[str]) -> dict[str, float]:
     file, sql = words[1], next(word for word in words if word.startswith("SELECT"))
-    rows = duckdb.sql(sql.replace("FROM visits", f"FROM '{file}'")).fetchall()
+    rows = duckdb.execute(sql.replace("FROM visits", f"FROM '{file}'")).fetchall()
     return {row[0] if len(row) > 1 else "": float(row[-1]) for row in rows}
 
 
