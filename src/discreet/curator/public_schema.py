@@ -40,7 +40,7 @@ def write(found: Schema) -> dict[str, Any]:
 
 def _column(name: str, field: Field, found: Schema) -> dict[str, Any]:
     kind, low, high = _kind(field.kind)
-    declared, stored = found.table.columns.get(name, Declared()), found.stored[name]
+    declared, stored = found.table.columns.get(name, Declared()), found.stored.get(name) or found.derived[name]
     keys = None if field.keys is None else [plain(key) for key in field.keys[:MOST_KEYS]]
     return {
         "name": name,

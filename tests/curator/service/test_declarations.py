@@ -92,6 +92,18 @@ def test_only_private_tables_are_recognised_by_their_files(tmp_path: Path) -> No
     assert both.marks(tmp_path) == declarations.read_tables({"t": tables["t"]}, "d").marks(tmp_path) != []
 
 
+def test_the_other_key_is_part_of_the_registration() -> None:
+    columns = {"state": {"keys": ["A", "B"], "other": "B"}, "day": {"keys": ["2025-01-31"], "type": "date"}}
+    places = {"name": "geo", "columns": ["region", "place"], "rows": [["r", "p"]], "other": "else"}
+    data = {"source": "t.parquet", "unit": "id", "max_rows": 1, "columns": columns, "key_sets": [places]}
+    found = declarations.read({"tables": {"t": data}}, "d")
+    written = declarations.write(found)["tables"]["t"]
+    assert written["columns"]["state"] == columns["state"]
+    assert written["key_sets"] == [places]
+    with pytest.raises(BadParameter, match="name for the hierarchy"):
+        declarations.read({"tables": {"t": data | {"key_sets": [{**places, "name": None}]}}}, "d")
+
+
 def test_public_totals_are_part_of_the_registration(tmp_path: Path) -> None:
     columns = {"state": {"keys": ["A", "B"], "nullable": False}, "day": {"keys": ["2025-01-31"], "type": "date"}}
     totals = [

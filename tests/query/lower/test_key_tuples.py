@@ -79,6 +79,51 @@ def test_rows_of_a_public_table_say_what_exists() -> None:
     assert len(linked) == len(PLACES) + 3 + 1
 
 
+FINE = {name: ROWS[name] for name in ("id", "county", "sex")}
+ALL = "SELECT state, county, COUNT(*) AS n FROM people GROUP BY ROLLUP (state, county)"
+SETS = "SELECT nation, state, COUNT(*) AS n FROM people WHERE county <> 'a2' GROUP BY GROUPING SETS ((nation), (state))"
+
+
+def finer(engine: Any, *, other: str | None = None, **columns: Any) -> dp.Session:
+    three = dp.hierarchy("geo", ["nation", "state", "county"], table=[("N", *place) for place in PLACES], other=other)
+    rows = {**FINE, "county": ["a1", "a2", "zz", "b1", "a1", "yy", None, "a1"], **columns}
+    people = dp.table(rows, unit="id", columns={"sex": dp.keys(["f"], other="x")}, max_rows=1, key_sets=[three])
+    return dp.Session(people=people, budget=dp.ZCDP(10**12), engine=engine)
+
+
+def counted(opened: dp.Session, text: str) -> dict[tuple[Any, ...], int]:
+    rows = opened.sql(text).release(rho=10**7).to_arrow().to_pylist()
+    return {tuple(v for name, v in row.items() if name not in ("n", "n_error")): round(row["n"]) for row in rows}
+
+
+@pytest.mark.parametrize("engine", [duckdb, memory])
+def test_upper_levels_follow_from_the_finest(engine: Any) -> None:
+    opened = finer(engine())
+    fine = {("A", "a1"): 3, ("A", "a2"): 1, ("B", "b1"): 1, ("C", "c1"): 0}
+    assert counted(opened, ALL) == fine | {("A", None): 4, ("B", None): 1, ("C", None): 0, (None, None): 5}
+    assert counted(opened, SETS) == {("N", None): 4, (None, "A"): 3, (None, "B"): 1, (None, "C"): 0}
+    assert opened.tabulate("people", dp.synthetic.publication(["state"]), rho=10**7).count(0).tolist() == [4, 1, 0]
+
+
+@pytest.mark.parametrize("engine", [duckdb, memory])
+def test_rows_outside_the_list_have_a_place_of_their_own(engine: Any) -> None:
+    """Whatever upper levels are stored: they follow from the finest one, which is NULL once."""
+    for columns in ({}, {"state": ["B", "Q", *"ABCABC"]}):
+        opened = finer(engine(), other="else", **columns)
+        found = counted(opened, ALL)
+        assert found["else", "else"] == found["else", None] == 2
+        assert found["A", None] == 4
+        assert found[None, None] == 7
+        made = opened.tabulate("people", dp.synthetic.publication(["state"]), rho=10**7)
+        assert made.count(0).tolist() == [4, 1, 0, 2]
+        assert counted(opened, "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex") == {("f",): 4, ("x",): 4}
+
+
+def test_derived_levels_and_the_other_key_keep_the_price() -> None:
+    """Exactly, on neighbours of small tables."""
+    assert dp.check(finer(None, other="else").sql(ALL)).ok
+
+
 def test_a_single_level_is_as_before() -> None:
     found = answer("SELECT county, COUNT(*) AS n FROM people GROUP BY county")
     assert found == {(c,): ROWS["county"].count(c) for _, c in PLACES}

@@ -107,3 +107,16 @@ def test_tables_refuse_sets_that_contradict_what_is_declared() -> None:
         dp.table(rows, public=True, key_sets=[geo])
     with pytest.raises(BadParameter, match="must be made by"):
         dp.table(rows, unit="id", key_sets=["geo"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("other", ["a1", "A", 3])
+def test_the_other_key_is_new_and_of_the_same_kind(other: object) -> None:
+    with pytest.raises(BadParameter, match="other"):
+        dp.hierarchy("geo", ["state", "county"], table=[("A", "a1")], other=other)  # type: ignore[arg-type]
+
+
+def test_the_other_key_is_a_place_at_every_level() -> None:
+    found = dp.hierarchy("geo", ["state", "county"], table=[("A", "a1"), ("Z", "z1")], other="else")
+    assert found.rows == (("A", "a1"), ("Z", "z1"), ("else", "else"))
+    with pytest.raises(BadParameter, match="left out"):
+        dp.hierarchy("geo", ["county"], table=[(i,) for i in range(5_000)], other=-1)

@@ -120,7 +120,7 @@ def _places(folder: Path, given: Mapping[str, Any]) -> list[Hierarchy]:
         return []
     levels = _needed(given, "levels")
     found = _public_file(folder / _needed(given, "file"), "places", levels, text=levels)
-    return [hierarchy(given.get("name", "places"), levels, table=found)]
+    return [hierarchy(given.get("name", "places"), levels, table=found, other=given.get("other"))]
 
 
 def _totals(folder: Path, given: Any, places: list[Hierarchy]) -> list[PublicTotals]:

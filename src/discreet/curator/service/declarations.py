@@ -19,7 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictStr, model_validator
+from pydantic import BeforeValidator, Field, StrictInt, StrictStr, model_validator
 
 from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.service import data_sources
@@ -139,6 +139,7 @@ class ColumnSection(Section):
     keys: Annotated[list[Any] | None, must('must be a list, such as ["North", "South"]')] = None
     unknown_keys: Annotated[Literal[True] | None, must("must be true, or left out")] = None
     null_key: Any = False
+    other: Any = None
     type: Any = None
     nullable: Flag = True
 
@@ -160,7 +161,7 @@ class ColumnSection(Section):
                     low, high = self._ends()
                     return bounds(low, high, nullable=self.nullable)
                 case ["keys"]:
-                    return keys(self._keys(), nullable=self.nullable)
+                    return keys(self._keys(), nullable=self.nullable, other=self._key(self.other))
                 case ["unknown_keys"]:
                     return unknown_keys(nullable=self.nullable)
         except BadParameter as wrong:
@@ -180,8 +181,11 @@ class ColumnSection(Section):
             raise BadParameter("", self.null_key, "must have true or false for null_key")
         if self.type not in (None, "date"):
             raise BadParameter("", self.type, 'must be "date", or left out')
-        found = [_date(one) if self.type == "date" and isinstance(one, str) else one for one in self.keys or ()]
+        found = [self._key(one) for one in self.keys or ()]
         return [*found, *([None] if self.null_key and None not in found else [])]
+
+    def _key(self, one: Any) -> Any:
+        return _date(one) if self.type == "date" and isinstance(one, str) else one
 
 
 class KeySetSection(Section):
@@ -191,6 +195,7 @@ class KeySetSection(Section):
     columns: Annotated[list[StrictStr], must('must be a list of columns, such as ["state", "county"]')]
     rows: Annotated[list[list[Any]], must('must be a list of lists, such as [["A", "a1"], ["A", "a2"]]')]
     dates: Annotated[list[StrictStr], must("must be the columns that are dates")] = Field(default_factory=list)
+    other: Annotated[StrictStr | StrictInt | None, must("must be a key for places that are not listed")] = None
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -206,7 +211,11 @@ class KeySetSection(Section):
         rows = [
             tuple(_date(v) if place in at and v is not None else v for place, v in enumerate(row)) for row in self.rows
         ]
-        return key_set(rows, self.columns) if self.name is None else hierarchy(self.name, self.columns, table=rows)
+        if self.name is not None:
+            return hierarchy(self.name, self.columns, table=rows, other=self.other)
+        if self.other is not None:
+            raise BadParameter("other", self.other, "must be left out, or have a name for the hierarchy")
+        return key_set(rows, self.columns)
 
 
 class TotalsSection(Section):
@@ -345,8 +354,11 @@ def _write_table(one: DeclaredTable) -> dict[str, Any]:
 
 def _write_key_set(one: KeySet) -> dict[str, Any]:
     dates = [name for place, name in enumerate(one.columns) if any(isinstance(row[place], date) for row in one.rows)]
-    rows = [[value.isoformat() if isinstance(value, date) else value for value in row] for row in one.rows]
+    other = one.other if isinstance(one, Hierarchy) else None
+    listed = [row for row in one.rows if other is None or row[-1] != other]
+    rows = [[value.isoformat() if isinstance(value, date) else value for value in row] for row in listed]
     data: dict[str, Any] = {"name": one.name} if isinstance(one, Hierarchy) else {}
+    data |= {} if other is None else {"other": other}
     return data | {"columns": list(one.columns), "rows": rows} | ({"dates": dates} if dates else {})
 
 
@@ -370,6 +382,8 @@ def write_column(column: Declared) -> dict[str, Any]:
             data["type"] = "date"
         if len(listed) < len(column.keys):
             data["null_key"] = True
+        if column.other is not None:
+            data["other"] = column.other.isoformat() if isinstance(column.other, date) else column.other
     if column.unknown:
         data["unknown_keys"] = True
     return data

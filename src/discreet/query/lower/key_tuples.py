@@ -6,13 +6,14 @@ leaves out changes no contribution bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 
 from discreet.errors import BadQuestion
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.key_sets import KeySet, Tuples
+from discreet.query.plan.key_sets import Hierarchy, KeySet, Tuples
+from discreet.query.plan.schema import Declared, Schema
 from discreet.query.plan.types import Value
 
 MOST_TESTED = 100_000
@@ -53,6 +54,29 @@ def _one_of(key: Expression, values: Sequence[Value]) -> Expression:
     if None in values:
         ways.append(Call("is_null", (key,)))
     return ways[0] if len(ways) == 1 else Call("or", tuple(ways))
+
+
+def upper_levels(schema: Schema, reads: Mapping[str, Expression]) -> Iterator[tuple[str, Expression]]:
+    """The levels of hierarchies that are not stored, by how the finest one is read: NULL, or other, if not listed."""
+    for one in schema.table.key_sets:
+        if not isinstance(one, Hierarchy) or one.levels[-1] not in reads:
+            continue
+        finest = reads[one.levels[-1]]
+        for place, name in enumerate(one.levels[:-1]):
+            if name in schema.derived:
+                below: dict[Value, list[Value]] = {}
+                for row in one.rows:
+                    below.setdefault(row[place], []).append(row[-1])
+                cases = [part for key, keys in below.items() for part in (_one_of(finest, keys), Literal(key))]
+                rest = () if one.other is None else (_one_of(finest, [None]), Literal(None))
+                yield name, Call("case", (*cases, *rest, Literal(one.other)))
+
+
+def with_other(declared: Declared, read: Expression) -> Expression:
+    """A column with another key in the place of all that are not listed; NULL stays."""
+    if declared.other is None or declared.keys is None:
+        return read
+    return Call("case", (_one_of(read, [*declared.keys, None]), read, Literal(declared.other)))
 
 
 def existing(keys: Mapping[str, tuple[Value, ...] | None], key_sets: Sequence[KeySet]) -> Tuples | None:

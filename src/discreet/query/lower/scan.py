@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.query.functions.typed_values import TypedColumn, reach, refuse
+from discreet.query.lower.key_tuples import upper_levels, with_other
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, is_reserved
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Join, Project, Relation, Scan
@@ -23,8 +24,9 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = (
     given = schema.table
     fields: dict[str, TypedColumn] = {}
     reads: list[tuple[str, Expression]] = []
+    finest: dict[str, Expression] = {}
     for column, known_ in schema.fields.items():
-        if is_reserved(column):
+        if is_reserved(column) or column in schema.derived:
             continue
         kind = stored_kind(schema.stored[column], known_.kind)
         declared = _longest_key(known_.keys) if isinstance(kind, Text) else known_.kind
@@ -40,7 +42,13 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = (
             untyped=schema.stored[column] == Stored(StoredKind.TEXT, untyped=True),
         )
         read = as_stored(column, schema) if schema.is_whole(column) else _read(column, schema.stored[column], kind)
-        reads.append((column, read if known_.nullable else _filled(read, known_.kind)))
+        read = read if known_.nullable else _filled(read, known_.kind)
+        finest[column] = read
+        reads.append((column, with_other(given.columns[column], read) if column in given.columns else read))
+    for column, expression in upper_levels(schema, finest):
+        field = schema.fields[column]
+        fields[column] = TypedColumn(field.kind, True, field.keys, origin=(name, column))
+        reads.append((column, expression))
     reads += stored
     private = not (given.public or bare)
     unit_kind = _unit_kind(_owner(name, catalog), catalog) if private else None

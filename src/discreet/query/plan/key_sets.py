@@ -21,6 +21,8 @@ from discreet.query.plan.types import Value
 from discreet.shown import brief
 
 MOST_TUPLES = 2_000_000
+FEW_KEYS = 5_000
+"""Finest keys of a hierarchy that a query compares rows with, to find the levels above or what is not listed."""
 Tuples = tuple[tuple[Value, ...], ...]
 
 
@@ -91,6 +93,8 @@ class Hierarchy(KeySet):
     name: str = "geo"
     parents: tuple[NDArray[np.int64], ...] = field(default=(), compare=False, repr=False)
     """Of each level but the first: where the key above each key stands."""
+    other: Value = None
+    """The key, at every level, of rows whose finest key is not listed."""
 
     __repr__ = brief
 
@@ -141,12 +145,14 @@ def key_set(values: Any, columns: Sequence[str] | None) -> KeySet:
     return _not_empty(names, rows)
 
 
-def hierarchy(name: str, levels: Sequence[str], *, table: Any) -> Hierarchy:
+def hierarchy(name: str, levels: Sequence[str], *, table: Any, other: Value = None) -> Hierarchy:
     """A hierarchy of columns, from the coarsest to the finest, such as nation, state, county and tract.
 
     ``table`` is public: a frame, an Arrow table, a mapping of lists, a public ``dp.table`` of rows in memory, or
     tuples of keys. Each of its rows names one finest key and all that it lies in. Each key has one parent: where
-    names repeat ("Washington county"), use codes. Declare it with ``dp.table(..., key_sets=[...])``.
+    names repeat ("Washington county"), use codes. Declare it with ``dp.table(..., key_sets=[...])``. Of up to 5,000
+    finest keys, levels that the private table lacks follow from the finest one. ``other="elsewhere"`` is a further key
+    at every level, for rows whose finest key is not listed; without it they are in no group.
 
     >>> geo = hierarchy("geo", ["state", "county"], table=[("A", "a1"), ("A", "a2"), ("B", "b1")])
     >>> geo.labels(1), geo.parents[0].tolist()
@@ -162,8 +168,14 @@ def hierarchy(name: str, levels: Sequence[str], *, table: Any) -> Hierarchy:
             level = found.columns[row.index(None)]
             raise BadParameter("table", f"a row without {level}", "must name a key of every level: none may be missing")
     rows = tuple(sorted(found.rows))
+    if other is not None:
+        if any(other in row or {type(key) for key in row} != {type(other)} for row in rows):
+            raise BadParameter("other", other, "must be a key of the same kind at every level that no row of table has")
+        if len(rows) >= FEW_KEYS:
+            raise BadParameter("other", other, f"must be left out: there are {FEW_KEYS:,} finest keys or more")
+        rows = tuple(sorted((*rows, (other,) * len(found.columns))))
     parents = [_parents(found.columns, rows, level) for level in range(1, len(found.columns))]
-    return Hierarchy(found.columns, rows, name, tuple(parents))
+    return Hierarchy(found.columns, rows, name, tuple(parents), other)
 
 
 def _parents(columns: Sequence[str], rows: Tuples, level: int) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from discreet.errors import BadParameter
 from discreet.exact import Number as ExactNumber
 from discreet.exact import integer, number
 from discreet.query.plan.evaluate import is_plain_text, text_to_moment
-from discreet.query.plan.key_sets import Hierarchy, KeySet, key_set
+from discreet.query.plan.key_sets import FEW_KEYS, Hierarchy, KeySet, key_set
 from discreet.query.plan.names import is_ours
 from discreet.query.plan.public_totals import PublicTotals, check_totals
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
@@ -87,6 +87,8 @@ class Declared:
     nullable: bool = True
     auto: bool = False
     """Whether each query chooses its bounds, in its own charge: the same as saying nothing of the column."""
+    other: Value = None
+    """One of the keys, as which all values that are not listed are read."""
 
     __repr__ = brief
 
@@ -139,19 +141,23 @@ def _last(day: date) -> datetime:
 
 
 @overload
-def keys(values: Iterable[Value], columns: None = None, *, nullable: bool = True) -> Declared: ...
+def keys(values: Iterable[Value], columns: None = None, *, nullable: bool = True, other: Value = None) -> Declared: ...
 
 
 @overload
 def keys(values: Any, columns: Sequence[str], *, nullable: bool = True) -> KeySet: ...
 
 
-def keys(values: Any, columns: Sequence[str] | None = None, *, nullable: bool = True) -> Declared | KeySet:
+def keys(
+    values: Any, columns: Sequence[str] | None = None, *, nullable: bool = True, other: Value = None
+) -> Declared | KeySet:
     """A column with a public list of keys: each of them is answered, also when nobody has it.
 
-    Put None into the list if rows without a key shall be a group of their own. With ``columns`` it is a set of tuples
-    that exist, for ``dp.table(..., key_sets=[...])``: from a list of tuples, a frame, or a public table of rows. Such
-    sets can be combined: ``a | b``, ``a & b``, ``a - b``, ``a.join(b)``.
+    Put None into the list if rows without a key shall be a group of their own. ``other="elsewhere"`` is a further key:
+    every value that is not listed, except NULL, is read as this one. Without it, such rows are in no group.
+
+    With ``columns`` it is a set of tuples that exist, for ``dp.table(..., key_sets=[...])``: from a list of tuples, a
+    frame, or a public table of rows. Such sets can be combined: ``a | b``, ``a & b``, ``a - b``, ``a.join(b)``.
 
     >>> keys(["North", "South"]).keys
     ('North', 'South')
@@ -159,10 +165,14 @@ def keys(values: Any, columns: Sequence[str] | None = None, *, nullable: bool = 
     ('clinic', 'ward')
     """
     if columns is not None:
+        if other is not None:
+            raise BadParameter("other", other, "must be left out of tuples; dp.hierarchy takes it")
         return key_set(values, columns)
     if isinstance(values, str | bytes):
         raise BadParameter("keys", values, 'must be a list of keys, such as ["North", "South"]')
     listed = tuple(_key(value) for value in values)
+    if other is not None and _key(other) not in listed:
+        listed = (*listed, _key(other))
     if not listed:
         raise BadParameter("keys", [], "must have at least one key")
     if len(listed) > MOST_KEYS:
@@ -171,7 +181,7 @@ def keys(values: Any, columns: Sequence[str] | None = None, *, nullable: bool = 
         raise BadParameter("keys", "a list with a key twice", "must list each key once")
     if len({_sort_of(k) for k in listed if k is not None}) > 1:
         raise BadParameter("keys", "of several types", "must be all text, all whole numbers, all dates or all booleans")
-    return Declared(keys=listed, nullable=nullable)
+    return Declared(keys=listed, nullable=nullable, other=None if other is None else _key(other))
 
 
 def unknown_keys(*, nullable: bool = True) -> Declared:
@@ -374,6 +384,8 @@ def _with_keys_of(key_sets: tuple[KeySet, ...], columns: dict[str, Declared]) ->
             if known.keys is not None and set(known.keys) != set(listed):
                 raise BadParameter("key_sets", name, "must have the same keys everywhere: intersect the sets first")
             found[name] = replace(known, keys=listed if known.keys is None else known.keys)
+            if isinstance(one, Hierarchy) and one.other is not None:
+                found[name] = replace(found[name], other=one.other)
     return found
 
 
@@ -410,6 +422,8 @@ class Schema:
     stored: Mapping[str, Stored]
     """How each column is stored; of files without types, as what its text is read."""
     fields: Mapping[str, Field]
+    derived: Mapping[str, Stored] = field(default_factory=dict)
+    """Upper levels of a hierarchy that are not stored and follow from its finest one; as what they would be stored."""
 
     def is_whole(self, column: str) -> bool:
         """Whether a column of floats is read as whole numbers: as a unit, or as a foreign key that leads to one."""
@@ -443,7 +457,20 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
         for column, how in _as_read(given.unit, stored).items()
         if how.kind is not StoredKind.OTHER and not is_ours(column)
     }
-    return Schema(table=given, stored=dict(stored), fields=fields)
+    derived = _derived(given, stored)
+    fields |= {column: _field(name, column, how, given.columns[column]) for column, how in derived.items()}
+    return Schema(table=given, stored=dict(stored), fields=fields, derived=derived)
+
+
+def _derived(given: Table, stored: Mapping[str, Stored]) -> dict[str, Stored]:
+    """The upper levels that each row has by its finest one, where there are few enough of those."""
+    found: dict[str, Stored] = {}
+    for one in given.key_sets:
+        if isinstance(one, Hierarchy) and len(one.rows) <= FEW_KEYS:
+            follow = one.other is not None  # what is stored would not know of the other key
+            upper = [(place, name) for place, name in enumerate(one.levels[:-1]) if follow or name not in stored]
+            found |= {name: Stored(_KEY_KINDS.get(type(one.rows[0][place]), StoredKind.TEXT)) for place, name in upper}
+    return found
 
 
 def _as_read(unit: str | None, stored: Mapping[str, Stored]) -> dict[str, Stored]:

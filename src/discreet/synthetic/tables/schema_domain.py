@@ -28,7 +28,8 @@ def domain_of(
     unit = schema.table.unit
     if isinstance(columns, str):
         raise BadParameter("columns", columns, "must be a list of names")
-    names = [name for name in schema.fields if name != unit] if columns is None else list(columns)
+    own = [name for name in schema.fields if name != unit and name not in schema.derived]
+    names = own if columns is None else list(columns)
     for name in [*names, *said]:
         if name not in schema.fields or name == unit:
             others = ", ".join(n for n in schema.fields if n != unit)
