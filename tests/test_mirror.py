@@ -17,6 +17,7 @@ ABOUT_THE_PROJECT = {
     "mutate",
     "package",
     "proofs",
+    "readme",
     "release",
     "sampled_tests",
     "servers",
