@@ -45,7 +45,7 @@ const TITLES = {
   EngineUnreachable: "The database cannot be reached", Fault: "Something went wrong", Forbidden: "Not allowed", KeyReused: "The key belongs to another question",
   LedgerBusy: "Still being answered", LedgerMismatch: "The ledger needs the owner", LedgerUnavailable: "The ledger cannot be reached", LedgerUnsafe: "The ledger needs the owner",
   Malformed: "Something is filled in wrongly", NoEstimate: "No estimate is possible", NotFound: "Nothing here", NotRegistered: "There is no such thing",
-  OverBudget: "The budget is too small", Pruned: "This answer is no longer kept", ServiceBusy: "The service is busy", StaleState: "Somebody else was faster",
+  OverBudget: "The budget is too small", Pruned: "This answer is no longer kept", ServiceBusy: "The service is busy", StaleState: "Another session was faster",
   TooLarge: "Too large", TooMany: "Too many requests", Unauthorised: "Sign in again", Unreachable: "No connection", Unsupported: "This is not supported",
 };
 

@@ -19,7 +19,7 @@ export async function historyView(place, [chosen]) {
   show(place, h("div", { class: "two" },
     h("section", { class: "card" }, h("h2", {}, "Your questions"),
       h("ol", { class: "list" }, charges.map((one, i) => entry(one, i + 1, () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); })).reverse()),
-      h("p", { class: "small" }, h("a", { href: "#verify" }, "Verify a receipt"), " that somebody gave you.")),
+      h("p", { class: "small" }, h("a", { href: "#verify" }, "Verify a receipt"), " that was given to you.")),
     side));
   open(chosen ? Number(chosen) : charges.at(-1).number);
 }
