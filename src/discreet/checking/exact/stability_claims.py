@@ -178,16 +178,11 @@ def _moved(moved: Any) -> str:
 
 def name_of(thing: Any) -> str:
     """What to call it in a report: what it says of itself, or its name."""
-    story_of = getattr(thing, "story", None)
-    if callable(story_of):
-        steps = outcome(lambda _: story_of(), None)
+    story = getattr(thing, "story", None)
+    if callable(story):
+        steps = outcome(lambda _: story(), None)
         if isinstance(steps, tuple):
             return " → ".join(map(str, steps))
         if isinstance(steps, str):
-            return steps
-    story = getattr(thing, "story", None)
-    if callable(story):
-        text = outcome(lambda _: story(), None)
-        if isinstance(text, str):
-            return f"{type(thing).__name__}: {text}"
+            return f"{type(thing).__name__}: {steps}"
     return str(getattr(thing, "__name__", type(thing).__name__))
