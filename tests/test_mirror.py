@@ -18,6 +18,7 @@ ABOUT_THE_PROJECT = {
     "names",
     "package",
     "proofs",
+    "readme",
     "release",
     "sampled_tests",
     "servers",
