@@ -15,6 +15,7 @@ ABOUT_THE_PROJECT = {
     "layers",
     "mirror",
     "mutate",
+    "names",
     "package",
     "proofs",
     "readme",

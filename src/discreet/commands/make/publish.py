@@ -128,16 +128,17 @@ def _totals(folder: Path, given: Any, places: list[Hierarchy]) -> list[PublicTot
     from discreet.curator.service.declarations import TotalsSection
     from discreet.curator.service.sections import read_section
 
-    levels = [name for one in places for name in one.levels]
-    found = []
-    for i, one in enumerate(given if isinstance(given, list) else [given]):
-        if isinstance(one, dict) and "file" in one:
-            names = [*_needed(one, "columns"), COUNT]
-            read = _public_file(folder / one["file"], "public_totals", names, text=[n for n in names if n in levels])
-            found.append(public_totals(read, names[:-1], from_data=one.get("from_data")))
+    levels = [name for hierarchy in places for name in hierarchy.levels]
+    totals = []
+    for i, section in enumerate(given if isinstance(given, list) else [given]):
+        if isinstance(section, dict) and "file" in section:
+            names = [*_needed(section, "columns"), COUNT]
+            text = [name for name in names if name in levels]
+            counts = _public_file(folder / section["file"], "public_totals", names, text=text)
+            totals.append(public_totals(counts, names[:-1], from_data=section.get("from_data")))
         else:
-            found.append(read_section(TotalsSection, one, f"public_totals[{i}]").declared())
-    return found
+            totals.append(read_section(TotalsSection, section, f"public_totals[{i}]").declared())
+    return totals
 
 
 def _public_file(file: Path, name: str, columns: list[str], *, text: list[str]) -> Any:

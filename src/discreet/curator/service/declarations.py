@@ -181,11 +181,11 @@ class ColumnSection(Section):
             raise BadParameter("", self.null_key, "must have true or false for null_key")
         if self.type not in (None, "date"):
             raise BadParameter("", self.type, 'must be "date", or left out')
-        found = [self._key(one) for one in self.keys or ()]
-        return [*found, *([None] if self.null_key and None not in found else [])]
+        listed = [self._key(key) for key in self.keys or ()]
+        return [*listed, *([None] if self.null_key and None not in listed else [])]
 
-    def _key(self, one: Any) -> Any:
-        return _date(one) if self.type == "date" and isinstance(one, str) else one
+    def _key(self, key: Any) -> Any:
+        return _date(key) if self.type == "date" and isinstance(key, str) else key
 
 
 class KeySetSection(Section):
@@ -235,7 +235,7 @@ class TotalsSection(Section):
         return self
 
     def declared(self) -> PublicTotals:
-        """The declaration."""
+        """The declaration, as ``dp.public_totals`` makes it."""
         if any(len(row) != len(self.columns) + 1 for row in self.rows):
             raise BadParameter("rows", len(self.rows), f"must have a key of {', '.join(self.columns)} and a count each")
         if not self.columns:
@@ -292,7 +292,7 @@ class TableSection(Section):
             columns={name: one.declared() for name, one in self.columns.items()},
             caps={name: cap for name in CAPS if (cap := getattr(self, name)) is not None},
             key_sets=tuple(one.declared() for one in self.key_sets),
-            public_totals=tuple(one.declared() for one in self.public_totals),
+            public_totals=tuple(totals.declared() for totals in self.public_totals),
             known_columns=None if self.known_columns is None else tuple(self.known_columns),
         )
 
@@ -362,10 +362,10 @@ def _write_key_set(one: KeySet) -> dict[str, Any]:
     return data | {"columns": list(one.columns), "rows": rows} | ({"dates": dates} if dates else {})
 
 
-def _write_totals(one: PublicTotals) -> dict[str, Any]:
-    written = _write_key_set(KeySet(one.columns, one.keys))
-    written["rows"] = [[*key, count] for key, count in zip(written["rows"], one.counts, strict=True)]
-    return written | ({} if one.from_data is None else {"from_data": one.from_data})
+def _write_totals(totals: PublicTotals) -> dict[str, Any]:
+    written = _write_key_set(KeySet(totals.columns, totals.keys))
+    written["rows"] = [[*key, count] for key, count in zip(written["rows"], totals.counts, strict=True)]
+    return written | ({} if totals.from_data is None else {"from_data": totals.from_data})
 
 
 def write_column(column: Declared) -> dict[str, Any]:

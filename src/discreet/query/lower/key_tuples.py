@@ -58,18 +58,18 @@ def _one_of(key: Expression, values: Sequence[Value]) -> Expression:
 
 def upper_levels(schema: Schema, reads: Mapping[str, Expression]) -> Iterator[tuple[str, Expression]]:
     """The levels of hierarchies that are not stored, by how the finest one is read: NULL, or other, if not listed."""
-    for one in schema.table.key_sets:
-        if not isinstance(one, Hierarchy) or one.levels[-1] not in reads:
+    for places in schema.table.key_sets:
+        if not isinstance(places, Hierarchy) or places.levels[-1] not in reads:
             continue
-        finest = reads[one.levels[-1]]
-        for place, name in enumerate(one.levels[:-1]):
+        finest = reads[places.levels[-1]]
+        for level, name in enumerate(places.levels[:-1]):
             if name in schema.derived:
                 below: dict[Value, list[Value]] = {}
-                for row in one.rows:
-                    below.setdefault(row[place], []).append(row[-1])
+                for row in places.rows:
+                    below.setdefault(row[level], []).append(row[-1])
                 cases = [part for key, keys in below.items() for part in (_one_of(finest, keys), Literal(key))]
-                rest = () if one.other is None else (_one_of(finest, [None]), Literal(None))
-                yield name, Call("case", (*cases, *rest, Literal(one.other)))
+                rest = () if places.other is None else (_one_of(finest, [None]), Literal(None))
+                yield name, Call("case", (*cases, *rest, Literal(places.other)))
 
 
 def with_other(declared: Declared, read: Expression) -> Expression:

@@ -87,13 +87,13 @@ def _pairs(counts: Any, names: tuple[str, ...]) -> tuple[Tuples, list[Any]]:
 
 def check_totals(given: Iterable[PublicTotals], columns: Iterable[str], *, public: bool) -> tuple[PublicTotals, ...]:
     """Those of a table, whose columns with listed keys are these."""
-    listed, found = set(columns), tuple((given,) if isinstance(given, PublicTotals) else given)
-    if found and public:
+    listed, declared = set(columns), tuple((given,) if isinstance(given, PublicTotals) else given)
+    if declared and public:
         raise BadParameter("public_totals", "declared", "must be left out for a public table: its rows are public")
-    for one in found:
-        if not isinstance(one, PublicTotals):
-            raise BadParameter("public_totals", one, "must be made by dp.public_totals")
-        for name in one.columns:
+    for totals in declared:
+        if not isinstance(totals, PublicTotals):
+            raise BadParameter("public_totals", totals, "must be made by dp.public_totals")
+        for name in totals.columns:
             if name not in listed:
                 raise BadParameter("public_totals", name, "must be a column of dp.keys or a level of a hierarchy")
-    return found
+    return declared

@@ -464,13 +464,13 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
 
 def _derived(given: Table, stored: Mapping[str, Stored]) -> dict[str, Stored]:
     """The upper levels that each row has by its finest one, where there are few enough of those."""
-    found: dict[str, Stored] = {}
-    for one in given.key_sets:
-        if isinstance(one, Hierarchy) and len(one.rows) <= FEW_KEYS:
-            follow = one.other is not None  # what is stored would not know of the other key
-            upper = [(place, name) for place, name in enumerate(one.levels[:-1]) if follow or name not in stored]
-            found |= {name: Stored(_KEY_KINDS.get(type(one.rows[0][place]), StoredKind.TEXT)) for place, name in upper}
-    return found
+    derived: dict[str, Stored] = {}
+    for places in given.key_sets:
+        if isinstance(places, Hierarchy) and len(places.rows) <= FEW_KEYS:
+            follow = places.other is not None  # what is stored would not know of the other key
+            upper = [(i, name) for i, name in enumerate(places.levels[:-1]) if follow or name not in stored]
+            derived |= {name: Stored(_KEY_KINDS.get(type(places.rows[0][i]), StoredKind.TEXT)) for i, name in upper}
+    return derived
 
 
 def _as_read(unit: str | None, stored: Mapping[str, Stored]) -> dict[str, Stored]:

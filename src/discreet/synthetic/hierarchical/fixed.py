@@ -17,11 +17,8 @@ from discreet.query.plan.key_sets import Hierarchy, KeySet
 from discreet.query.plan.public_totals import PublicTotals
 from discreet.query.plan.types import Value
 from discreet.synthetic.columns import Column
-from discreet.synthetic.hierarchical.tree import Tree
-from discreet.synthetic.hierarchical.whole import Masks, projected
-
-Clique = tuple[int, ...]
-Integers = NDArray[np.int64]
+from discreet.synthetic.hierarchical.tree import Integers, Tree
+from discreet.synthetic.hierarchical.whole import Clique, Masks, projected
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +65,9 @@ def fixed_tables(
 
     Of any two, one has all columns of the other: only then whole numbers for the rest always exist.
     """
-    beside = {name for one in key_sets for name in one.columns}
-    found = [_fixed(tree, hierarchy, columns, one, beside) for one in given]
-    for a, b in combinations(found, 2):
+    beside = {name for key_set in key_sets for name in key_set.columns}
+    tables = tuple(_fixed(tree, hierarchy, columns, totals, beside) for totals in given)
+    for a, b in combinations(tables, 2):
         shared, level = tuple(c for c in a.columns if c in b.columns), min(a.level, b.level)
         both = f"{a.totals.name} and {b.totals.name}"
         if shared not in (a.columns, b.columns):
@@ -78,21 +75,21 @@ def fixed_tables(
             raise BadParameter("public_totals", both, must)
         if not np.array_equal(a.at(tree, level, shared), b.at(tree, level, shared)):
             raise BadParameter("public_totals", both, "must agree: parts add up to their totals")
-    return tuple(found)
+    return tables
 
 
 def widest(fixed: Sequence[Fixed], tree: Tree, level: int) -> tuple[Clique, Integers] | None:
     """The table with the most columns that is fixed at a level, by itself or by levels below."""
-    below = [one for one in fixed if one.level >= level]
+    below = [table for table in fixed if table.level >= level]
     if not below:
         return None
-    most = max(below, key=lambda one: len(one.columns))
+    most = max(below, key=lambda table: len(table.columns))
     return most.columns, most.at(tree, level, most.columns)
 
 
-def known_depth(fixed: Sequence[Fixed], columns: Clique) -> int:
+def public_depth(fixed: Sequence[Fixed], columns: Clique) -> int:
     """The deepest level at which the table of some columns is fixed; -1 if there is none."""
-    return max((one.level for one in fixed if set(columns) <= set(one.columns)), default=-1)
+    return max((table.level for table in fixed if set(columns) <= set(table.columns)), default=-1)
 
 
 def _fixed(

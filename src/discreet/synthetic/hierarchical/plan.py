@@ -28,10 +28,10 @@ from discreet.shown import brief
 from discreet.synthetic.columns import Categories
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.hierarchical.cliques import by_level, row_order
-from discreet.synthetic.hierarchical.fixed import Fixed, fixed_tables, known_depth, widest
+from discreet.synthetic.hierarchical.fixed import Fixed, fixed_tables, public_depth, widest
 from discreet.synthetic.hierarchical.least_squares import solve
 from discreet.synthetic.hierarchical.tree import Tree
-from discreet.synthetic.hierarchical.whole import agreeing_masks
+from discreet.synthetic.hierarchical.whole import Clique, agreeing_masks
 
 MOST_CELLS = 1 << 25
 """Of all whole tables together."""
@@ -44,7 +44,6 @@ LARGEST = 1 << 100
 _ROUNDS = 400
 _FINE = 1 << 20
 _TRIES = 64
-Clique = tuple[int, ...]
 Floats = NDArray[np.float64]
 Part = tuple[int, Clique]
 """A level, and the columns whose interaction is measured there."""
@@ -82,9 +81,9 @@ def publication(
     """
     if isinstance(tables, str):
         raise BadParameter("tables", tables, "must be a list of lists of columns")
-    listed = tuple((one,) if isinstance(one, str) else tuple(one) for one in tables)
-    if not listed or len({frozenset(one) for one in listed}) != len(listed):
-        raise BadParameter("tables", [list(one) for one in listed], "must name at least one table, and each once")
+    listed = tuple((table,) if isinstance(table, str) else tuple(table) for table in tables)
+    if not listed or len({frozenset(table) for table in listed}) != len(listed):
+        raise BadParameter("tables", [list(table) for table in listed], "must name at least one table, and each once")
     given = [1] * len(listed) if weights is None else list(weights)
     if len(given) != len(listed):
         raise BadParameter("weights", len(given), "must be as many as tables")
@@ -153,33 +152,35 @@ class HierarchicalPlan:
         base = float(moves.l2_squared) / (2 * float(rho))
         stretch = Fraction(1)
         for _ in range(_TRIES):
-            found = {part: _short(Fraction(base / precision) * stretch) for part, precision in self.parts.items()}
-            cost = sum((self.price(part, moves, v) for part, v in found.items()), Fraction(0))
-            if max(found.values()) > LARGEST:
+            noise = {part: _short(Fraction(base / precision) * stretch) for part, precision in self.parts.items()}
+            cost = sum((self.price(part, moves, v) for part, v in noise.items()), Fraction(0))
+            if max(noise.values()) > LARGEST:
                 break
             if cost <= rho:
-                return found
+                return noise
             stretch *= Fraction(ceil(max(cost / rho, 1 + Fraction(1, _FINE**2)) * _FINE**2), _FINE**2)
         raise BadParameter("rho", float(rho), "must be larger: the noise would not fit into 64 bits")
 
     def depth(self, columns: Clique) -> int:
         """The deepest level at which the interaction of these columns is measured or public."""
-        return max([known_depth(self.fixed, columns), *(level for level, one in self.parts if one == columns)])
+        return max(
+            [public_depth(self.fixed, columns), *(level for level, measured in self.parts if measured == columns)]
+        )
 
     @cached_property
     def interactions(self) -> tuple[Clique, ...]:
         """All sets of columns that are measured at any level, or public."""
-        public = (part for one in self.fixed for part in subsets(one.columns))
+        public = (part for table in self.fixed for part in subsets(table.columns))
         return tuple(dict.fromkeys((*(columns for _, columns in self.parts), *public)))
 
     def public_interaction(self, level: int, columns: Clique) -> Floats | None:
         """The interaction of some columns in the nodes of a level, where public totals say it: nothing is measured."""
-        for one in self.fixed:
-            if one.level >= level and set(columns) <= set(one.columns):
-                table = one.at(self.tree, level, columns).astype(np.float64)
-                for axis in range(1, table.ndim):
-                    table -= table.mean(axis=axis, keepdims=True)
-                return table
+        for table in self.fixed:
+            if table.level >= level and set(columns) <= set(table.columns):
+                counts = table.at(self.tree, level, columns).astype(np.float64)
+                for axis in range(1, counts.ndim):
+                    counts -= counts.mean(axis=axis, keepdims=True)
+                return counts
         return None
 
     @cached_property
@@ -189,23 +190,23 @@ class HierarchicalPlan:
 
     def spread(self, variances: Mapping[Part, float]) -> dict[Part, Floats]:
         """The variance of each node's numbers after least squares, by level and interaction."""
-        found: dict[Part, Floats] = {}
+        spread: dict[Part, Floats] = {}
         for columns in self.interactions:
             deepest = self.depth(columns)
-            known = known_depth(self.fixed, columns)
-            own = [0.0 if level <= known else variances.get((level, columns), inf) for level in range(deepest + 1)]
+            public = public_depth(self.fixed, columns)
+            own = [0.0 if level <= public else variances.get((level, columns), inf) for level in range(deepest + 1)]
             nothing: list[Any] = [np.zeros((self.tree.sizes[level], 0)) for level in range(deepest + 1)]
             solved = solve(self.tree, nothing, own)
-            found |= {(level, columns): solved.variances[level] for level in range(deepest + 1)}
-        return found
+            spread |= {(level, columns): solved.variances[level] for level in range(deepest + 1)}
+        return spread
 
     def table_variance(self, table: PublishedTable, spread: Mapping[Part, Floats]) -> Floats:
         """The variance of a cell of a table in each node."""
-        found = np.zeros(self.tree.sizes[table.level])
+        variance = np.zeros(self.tree.sizes[table.level])
         for part in subsets(table.columns):
             if (table.level, part) in spread:
-                found += spread[table.level, part] * self.share(part, table.columns)
-        return found
+                variance += spread[table.level, part] * self.share(part, table.columns)
+        return variance
 
     def share(self, part: Clique, columns: Clique) -> float:
         """The squared length of what a cell of a table takes from an interaction."""
@@ -241,15 +242,15 @@ def plan(
     ((1, 2, 3), [(0, ()), (0, (0,)), (1, ()), (1, (0,)), (2, ())], [0.84, 0.9])
     """
     levels = hierarchy.levels if hierarchy is not None else ()
-    asked: list[tuple[str | None, tuple[str, ...]]] = []
-    for one in publication.tables:
-        places = [name for name in one if name in levels]
+    wanted: list[tuple[str | None, tuple[str, ...]]] = []
+    for each in publication.tables:
+        places = [name for name in each if name in levels]
         if len(places) > 1:
-            raise BadParameter("tables", list(one), f"must name at most one level of {', '.join(levels)}: the finest")
-        asked.append((places[0] if places else None, tuple(name for name in one if name not in levels)))
-    deepest = max((levels.index(place) + 1 for place, _ in asked if place is not None), default=0)
+            raise BadParameter("tables", list(each), f"must name at most one level of {', '.join(levels)}: the finest")
+        wanted.append((places[0] if places else None, tuple(name for name in each if name not in levels)))
+    deepest = max((levels.index(place) + 1 for place, _ in wanted if place is not None), default=0)
     tree, names = _tree(hierarchy, deepest)
-    used = list(dict.fromkeys(name for _, columns in asked for name in columns))
+    used = list(dict.fromkeys(name for _, columns in wanted for name in columns))
     others = domain.only([name for name in domain if name in domain.check(used)]) if used else None
     place: dict[str, Any] = {}
     if hierarchy is not None and deepest:
@@ -265,11 +266,11 @@ def plan(
     order = list(columns_of)
     tables = tuple(
         PublishedTable(names.index(p) if p is not None else 0, tuple(sorted(order.index(c) for c in columns)), weight)
-        for (p, columns), weight in zip(asked, publication.weights, strict=True)
+        for (p, columns), weight in zip(wanted, publication.weights, strict=True)
     )
     sizes = tuple(columns_of[name].size for name in order)
     key_sets = tuple(key_sets)
-    others_of = [one for one in key_sets if one is not hierarchy]
+    others_of = [each for each in key_sets if each is not hierarchy]
     for key_set in others_of:
         if set(key_set.columns) & set(levels) and set(key_set.columns) & set(order):
             mixed = f"must be over places or over other columns, not over both ({', '.join(key_set.columns)})"
@@ -278,20 +279,20 @@ def plan(
     by_levels = [[t.columns for t in tables if t.level == level] or [()] for level in range(len(names))]
     by_levels[0] = [*by_levels[0], *zeros]
     fixed = fixed_tables(tree, hierarchy, columns_of, public_totals, key_sets)
-    for given in fixed:
-        by_levels[given.level] = [*by_levels[given.level], given.columns]
+    for table in fixed:
+        by_levels[table.level] = [*by_levels[table.level], table.columns]
     sets = tuple(map(tuple, by_level(by_levels, rows=False)))
     masks = agreeing_masks(sizes, sets[0], zeros)
     if any(not mask.any() for mask in masks.values()):
         raise BadParameter(
-            "key_sets", [list(one.columns) for one in others_of], "must leave at least one cell possible"
+            "key_sets", [list(each.columns) for each in others_of], "must leave at least one cell possible"
         )
-    for given in fixed:
-        given.check(masks)
+    for table in fixed:
+        table.check(masks)
     rows = publication.rows and row_order(sets) is None
     row_sets = tuple(map(tuple, by_level(by_levels, rows=True))) if rows else None
     every = [*enumerate(sets), *enumerate(row_sets or ())]
-    cells = sum(tree.sizes[level] * prod(sizes[c] for c in one) for level, some in every for one in some)
+    cells = sum(tree.sizes[level] * prod(sizes[c] for c in each) for level, some in every for each in some)
     if cells > MOST_CELLS:
         raise BadParameter(
             "tables", f"{cells:,} cells", f"must have at most {MOST_CELLS:,} in all; ask for fewer columns"
@@ -323,22 +324,22 @@ def _masks(
     order: Sequence[str], columns: Mapping[str, Any], key_sets: Iterable[KeySet]
 ) -> dict[Clique, NDArray[np.bool_]]:
     """Which cells of some columns are possible; key sets about other columns say nothing here."""
-    found: dict[Clique, NDArray[np.bool_]] = {}
-    for one in key_sets:
-        names = [name for name in order if name in one.columns]
+    masks: dict[Clique, NDArray[np.bool_]] = {}
+    for key_set in key_sets:
+        names = [name for name in order if name in key_set.columns]
         if len(names) < 2:
             continue
         codes = [{label: code for code, label in enumerate([*columns[name].labels, None])} for name in names]
         mask = np.zeros([columns[name].size for name in names], dtype=bool)
-        for row in one.only(names).rows:
+        for row in key_set.only(names).rows:
             cell = tuple(code.get(value, -1) for code, value in zip(codes, row, strict=True))
             if all(0 <= c < n for c, n in zip(cell, mask.shape, strict=True)):
                 mask[cell] = True
         if not mask.any():
-            raise BadParameter("key_sets", list(one.columns), "must leave at least one cell possible")
+            raise BadParameter("key_sets", list(key_set.columns), "must leave at least one cell possible")
         clique = tuple(order.index(name) for name in names)
-        found[clique] = found[clique] & mask if clique in found else mask
-    return found
+        masks[clique] = masks[clique] & mask if clique in masks else mask
+    return masks
 
 
 # --- the split --------------------------------------------------------------------------------------------------------
@@ -367,40 +368,42 @@ def _precisions(
             levels[table.level] = levels.get(table.level, 0.0) + float(table.weight) * share
         if len(weights) > MOST_SUBSETS:
             raise BadParameter("tables", len(tables), f"must have at most {MOST_SUBSETS:,} interactions of columns")
-    known = {part: known_depth(fixed, part) for part in weights}
+    public = {part: public_depth(fixed, part) for part in weights}
     weights = {part: levels for part, levels in weights.items() if all(sizes[c] > 1 for c in part)}
-    weights = {part: levels for part, levels in weights.items() if max(levels) > known[part]}
+    weights = {part: levels for part, levels in weights.items() if max(levels) > public[part]}
     if not weights:
         raise BadParameter("tables", len(tables), "must have a number that is not public")
     kept = {part: float(kept_share([sizes[c] for c in part])) for part in weights}
-    found: dict[Part, float] = {}
+    precisions: dict[Part, float] = {}
     if split is not None:
         for level, share in enumerate(split):
             here = {
-                part: sqrt(sum(w.values()) / kept[part]) for part, w in weights.items() if known[part] < level <= max(w)
+                part: sqrt(sum(w.values()) / kept[part])
+                for part, w in weights.items()
+                if public[part] < level <= max(w)
             }
             whole = sum(kept[part] * x for part, x in here.items())
-            found |= {(level, part): share / sum(split) * x / whole for part, x in here.items() if share and whole}
+            precisions |= {(level, part): share / sum(split) * x / whole for part, x in here.items() if share and whole}
         for part, levels in weights.items():
-            if (max(levels), part) not in found:
+            if (max(levels), part) not in precisions:
                 raise BadParameter("split", list(split), "must give every level with a table of its own a share")
-        return found
+        return precisions
     shares, costs = {}, {}
     for part, levels in weights.items():
-        shares[part], costs[part] = _best_split(tree, levels, known[part])
+        shares[part], costs[part] = _best_split(tree, levels, public[part])
     total = sum(sqrt(costs[part] * kept[part]) for part in weights)
     for part in weights:
         given = sqrt(costs[part] / kept[part]) / total
-        found |= {(level, part): given * float(x) for level, x in enumerate(shares[part]) if x > 1e-9}
-    return found
+        precisions |= {(level, part): given * float(x) for level, x in enumerate(shares[part]) if x > 1e-9}
+    return precisions
 
 
-def _best_split(tree: Tree, weights: Mapping[int, float], known: int = -1) -> tuple[Floats, float]:
+def _best_split(tree: Tree, weights: Mapping[int, float], public: int = -1) -> tuple[Floats, float]:
     """Shares of the levels with the least weighted mean variance, and that; by the multiplicative rule for designs.
 
     In a tree whose nodes of a level have equally many children the functions that are constant below level j and 0 in
     sum above have information I_j = Σ_{l >= j} p_l m_l, where m_l is how many of the deepest nodes one of level l has.
-    Those of levels up to ``known`` are public.
+    Those of levels up to ``public`` are not measured.
     """
     deepest = max(weights)
     nodes = np.array(tree.sizes[: deepest + 1], dtype=np.float64)
@@ -408,7 +411,7 @@ def _best_split(tree: Tree, weights: Mapping[int, float], known: int = -1) -> tu
     wanted = np.array([weights.get(level, 0.0) for level in range(deepest + 1)])
     apart = np.diff(nodes, prepend=0.0)
     coefficients = apart * np.cumsum((wanted * below / nodes)[::-1])[::-1]
-    coefficients[: known + 1] = 0
+    coefficients[: public + 1] = 0
     p = np.full(deepest + 1, 1.0 / (deepest + 1))
     for _ in range(_ROUNDS):
         information = np.cumsum((p * below)[::-1])[::-1]
