@@ -39,6 +39,7 @@ class RemotePreview(Preview):
                 one["rows"],
                 one["unit"],
                 one.get("evenly", False),
+                one.get("relative"),
             )
             for one in reply["columns"]
         )

@@ -47,6 +47,8 @@ class ColumnPreview:
     """"days" for dates and times."""
     evenly: bool = False
     """The error bar is for values that are spread evenly over their bounds; for others it may be many times longer."""
+    relative: float | None = None
+    """The error bar beside the number itself in a group of ``rows`` (of 1,000 if None), where its size can be said."""
 
     @property
     def bar(self) -> str:
@@ -93,6 +95,7 @@ class Preview:
                     "rows": c.rows,
                     "unit": c.unit,
                     "evenly": c.evenly,
+                    "relative": c.relative,
                 }
                 for c in self.columns
             ],
@@ -273,4 +276,6 @@ def _column(
     many = (rows or TYPICAL) if recipe.depends_on_rows else None
     unit = "days" if isinstance(recipe, Dated) else ""
     error = (recipe.error_at_most if at_most else recipe.error_if)(noise, float(many or TYPICAL), miss)
-    return ColumnPreview(name, error, many, unit, recipe.depends_on_values)
+    size = recipe.size_if(noise, float(rows or TYPICAL))
+    relative = error / size if isfinite(size) and size > 0 else None
+    return ColumnPreview(name, error, many, unit, recipe.depends_on_values, relative)

@@ -250,9 +250,9 @@ def ascents(
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
     each, climbs = epsilon / opened.clips, []
     by_rows: list[LoweredMeasure | None] = [*([None] if opened.rows else []), *opened.of_typical[:1]]
+    noises = _noise_of_clips(opened, plan.noise[place])
     for measure in [*by_rows, *(opened.part.measures[at] for at in opened.clipped)]:
-        best = _best(measure)
-        noise = _noise_of_clip(opened, plan.noise[place], measure)
+        best, noise = _best(measure), noises[measure]
         tried = opened.can_estimate(measure) and tells(best * groups * noise, SHARE * each)
         estimating = SHARE * each if tried else Fraction(0)
         climbs.append((measure, ascent((1 - COUNTED) * each - estimating, noise, groups, best), estimating))
@@ -295,22 +295,22 @@ def _pairs_kept(plan: Choosing, place: int, measure: LoweredMeasure, cap: int, b
     return job.work
 
 
-def _noise_of_clip(opened: OpenPart, noised: Mapping[Statistic, Noised], measure: LoweredMeasure | None) -> float:
-    """How many clips the noise of the answer is in a group, on average: of a measure, or of rows. By what stands in."""
+def _noise_of_clips(opened: OpenPart, noised: Mapping[Statistic, Noised]) -> dict[LoweredMeasure | None, float]:
+    """How many clips the noise of the answer is in a group, on average: of rows, and of each measure that is clipped.
+    By what stands in.
+    """
     stood_in = usual(opened)
-    if measure in opened.of_typical:
-        return max(predicted_error(each) / (2 * _size(s) * MAX_ROWS) for s, each in noised.items() if most_rows(s))
-    if measure is None:
-        most = float(rows(stood_in.caps))
-        by_rows = [each for s, each in noised.items() if not (isinstance(s, Units) or _clip(s) or most_rows(s))]
-        return min((_mean_size(each) / (_size(each.statistic) * most) for each in by_rows), default=1.0)
-    recipe = next(r for m, r in zip(*_recipes(stood_in, opened.part), strict=True) if m == measure)
-    statistic = next(s for s in recipe.needs if _clip(s))
-    return _mean_size(noised[statistic]) / _size(statistic)
-
-
-def _recipes(stood_in: Chosen, part: Part) -> tuple[Any, Any]:
-    return part.measures, stood_in.of(part).recipes
+    most = float(rows(stood_in.caps))
+    by_rows = [each for s, each in noised.items() if not (isinstance(s, Units) or _clip(s) or most_rows(s))]
+    noises: dict[LoweredMeasure | None, float] = {
+        None: min((_mean_size(each) / (_size(each.statistic) * most) for each in by_rows), default=1.0)
+    }
+    recipes = stood_in.of(opened.part).recipes
+    for at in opened.clipped:
+        statistic = next(s for s in recipes[at].needs if _clip(s))
+        noises[opened.part.measures[at]] = _mean_size(noised[statistic]) / _size(statistic)
+    of_spread = [predicted_error(each) / (2 * _size(s) * MAX_ROWS) for s, each in noised.items() if most_rows(s)]
+    return noises | dict.fromkeys(opened.of_typical, max(of_spread, default=1.0))
 
 
 def _clip(statistic: Statistic) -> bool:

@@ -144,12 +144,11 @@ class Recipe(ABC):
         middle = self.value(noisy)
         return float(np.max(np.maximum(high - middle, middle - low))) + (0.5 if self.whole else 0.0)
 
-    def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
-        """The expected error bar in such a group beside the answer there, for values spread over their bounds."""
+    def size_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float) -> float:
+        """The size of the answer in such a group, for values spread over their bounds; 0 where it cannot be said."""
         value = self.value({s: noise(s, self._typical(s, rows)) for s in self.needs})
         spread = (float(s.bound * s.step) * rows / 2 for s in self.needs if isinstance(s, st.Rows))
-        size = float(np.max(np.abs(value))) or max(spread, default=1.0)
-        return self.error_if(noise, rows, miss) / size
+        return float(np.max(np.abs(value))) or max(spread, default=0.0)
 
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
         if isinstance(statistic, Bins):
@@ -554,9 +553,9 @@ class Dated(Recipe):
         """Days."""
         return self.inner.error_at_most(noise, rows, miss)
 
-    def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
-        """As that of the days."""
-        return self.inner.relative_error_if(noise, rows, miss)
+    def size_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float) -> float:
+        """A date has none."""
+        return 0.0
 
     @property
     def limits(self) -> tuple[Limit, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.query.estimate import statistics as st
-from discreet.query.estimate.estimators import Estimates, Floats, Recipe, possible
+from discreet.query.estimate.estimators import Estimate, Estimates, Floats, Recipe, possible
 from discreet.query.estimate.moment_intervals import Noisy, Products, correlation, covariance, mean
 from discreet.query.estimate.plug_in_moments import LEAST_MISS, plug_in_correlation, plug_in_covariance
 from discreet.query.estimate.statistics import Centred, Statistic
@@ -49,6 +50,10 @@ class Moment(Recipe):
         """The middle of all: the formula on the released numbers."""
         low, high = self._range(noisy, None)
         return (low + high) / 2
+
+    def size_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float) -> float:
+        """Of two columns it cannot be said: it may be 0."""
+        return Recipe.size_if(self, noise, rows) if self.x == self.y else 0.0
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """By inverting a test; where a number has several noises, the range when all move within their errors."""

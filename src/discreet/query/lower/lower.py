@@ -32,7 +32,7 @@ from discreet.query.lower.relation_facts import (
     reads_numbered,
 )
 from discreet.query.lower.relations import lower_all, lower_relation
-from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, Remembers, columns
 from discreet.query.plan.key_sets import KeySet
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import (
@@ -68,7 +68,7 @@ class LoweredKey:
 
 
 @dataclass(frozen=True, slots=True)
-class LoweredMeasure:
+class LoweredMeasure(Remembers):
     """A measure: as asked (COUNT(DISTINCT unit) by that name), with typed arguments and a lowered condition."""
 
     measure: Measure
@@ -85,6 +85,15 @@ class LoweredMeasure:
     """Of a mean with a clip, in cells: about where its values lie."""
     unknown: str = ""
     """Why nothing can be said: then no statistic is released for it, and its value is NULL."""
+
+    def __hash__(self) -> int:
+        """Computed once: choices, recipes and shares are looked up by their measure again and again."""
+        try:
+            return self._hash
+        except AttributeError:
+            key = self.measure, self.arguments, self.where, self.open, self.clip, self.centre
+            object.__setattr__(self, "_hash", hash(key))
+            return self._hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
