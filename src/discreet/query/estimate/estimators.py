@@ -352,8 +352,8 @@ class Mean(Recipe):
         """The noise of the count matters most where the mean lies at an end of its bounds."""
         many = noise(self.count, np.array([rows]))
         tops = [noise(self.centred, np.array([rows * float(end - self.x.centre)])) for end in (self.x.low, self.x.high)]
-        found = [self.bar({self.centred: top, self.count: many}, miss) for top in tops]
-        return max(self.error_if(noise, rows, miss), *found)
+        at_ends = [self.bar({self.centred: top, self.count: many}, miss) for top in tops]
+        return max(self.error_if(noise, rows, miss), *at_ends)
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The means for which the sum is near enough to so many times them, and what rounding may add."""
@@ -519,8 +519,8 @@ def passing(values: Floats, wanted: float) -> int:
 
 def first_at_least(values: Floats, wanted: float) -> int:
     """The first place with at least the wanted value; the last place if there is none."""
-    found = np.flatnonzero(values >= wanted)
-    return int(found[0]) if len(found) else len(values) - 1
+    reached = np.flatnonzero(values >= wanted)
+    return int(reached[0]) if len(reached) else len(values) - 1
 
 
 @dataclass(frozen=True, slots=True)

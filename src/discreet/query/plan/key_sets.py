@@ -162,20 +162,20 @@ def hierarchy(name: str, levels: Sequence[str], *, table: Any, other: Value = No
         raise BadParameter("name", name, 'must be a name, such as "geo"')
     if isinstance(levels, str) or len(set(levels)) != len(list(levels)):
         raise BadParameter("levels", levels, "must list different columns: a level that lies in itself is a cycle")
-    found = key_set(table, levels)
-    for row in found.rows:
+    tuples = key_set(table, levels)
+    for row in tuples.rows:
         if None in row:
-            level = found.columns[row.index(None)]
+            level = tuples.columns[row.index(None)]
             raise BadParameter("table", f"a row without {level}", "must name a key of every level: none may be missing")
-    rows = tuple(sorted(found.rows))
+    rows = tuple(sorted(tuples.rows))
     if other is not None:
         if any(other in row or {type(key) for key in row} != {type(other)} for row in rows):
             raise BadParameter("other", other, "must be a key of the same kind at every level that no row of table has")
         if len(rows) >= FEW_KEYS:
             raise BadParameter("other", other, f"must be left out: there are {FEW_KEYS:,} finest keys or more")
-        rows = tuple(sorted((*rows, (other,) * len(found.columns))))
-    parents = [_parents(found.columns, rows, level) for level in range(1, len(found.columns))]
-    return Hierarchy(found.columns, rows, name, tuple(parents), other)
+        rows = tuple(sorted((*rows, (other,) * len(tuples.columns))))
+    parents = [_parents(tuples.columns, rows, level) for level in range(1, len(tuples.columns))]
+    return Hierarchy(tuples.columns, rows, name, tuple(parents), other)
 
 
 def _parents(columns: Sequence[str], rows: Tuples, level: int) -> NDArray[np.int64]:
