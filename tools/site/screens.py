@@ -17,7 +17,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 from discreet.commands.sample_hospital import write_hospital
 from discreet.curator.http.app import create_app
 from discreet.curator.http.serving import options
-from discreet.curator.service.access import Role
+from discreet.curator.service.people import Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from tools.servers import CHROMEDRIVER, CHROMIUM, find

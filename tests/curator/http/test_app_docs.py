@@ -19,10 +19,11 @@ from discreet.commands.app import app
 from discreet.commands.sample_hospital import write_hospital
 from discreet.curator.http.app import create_app
 from discreet.curator.limits import Limits
-from discreet.curator.service.access import TABLE, Role
+from discreet.curator.service.access import TABLE
 from discreet.curator.service.config import Config, ConfiguredDataset, read_config
 from discreet.curator.service.declarations import CAPS
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from tests.helpers.curator.town import Clock, Town, on_a_socket
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "curator.md").read_text()
