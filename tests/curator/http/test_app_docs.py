@@ -86,7 +86,7 @@ def test_the_drivers_are_answered(hospital: tuple[str, str]) -> None:
 def test_the_commands_to_a_service_are_answered(hospital: tuple[str, str]) -> None:
     url, token = hospital
     lines = [line for line in block("discreet history").splitlines() if "https://curator.example" in line]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         _, *words = shlex.split(line.replace("https://curator.example", url), comments=True)
         done = CliRunner().invoke(app, words, env={"DISCREET_TOKEN": token})

@@ -35,8 +35,8 @@ def test_a_named_owner_acts_under_their_own_name(new_town: Town) -> None:
 
 
 def test_a_request_is_granted_by_a_steward(new_town: Town) -> None:
-    body = {"name": "bea", "role": "steward", "populations": ["town"]}
-    steward = new_town.post("/api/people", body, new_town.owner).json()["token"]
+    person = {"name": "bea", "role": "steward", "populations": ["town"]}
+    steward = new_town.post("/api/people", person, new_town.owner).json()["token"]
     body = {"population": "town", "cap": {"epsilon": "1/2", "delta": "1e-19"}, "reason": "a report"}
     sent = new_town.post("/api/requests", body, new_town.ann)
     assert sent.status_code == 201
