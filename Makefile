@@ -59,6 +59,7 @@ test:  ## lint, types, the tests, with a sample of the long sweeps in tests/samp
 lint:  # beside the tests, which wait for servers now and then
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python -m tools.names
 	$(BIN)/mypy
 
 tests:
@@ -67,6 +68,7 @@ tests:
 check: setup  ## the quick inner loop: lint, types, the tests that are quick and start no server
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python -m tools.names
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow' --durations 10 --durations-min 0.3
 

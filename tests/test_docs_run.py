@@ -35,11 +35,7 @@ REMOTE = "tests/curator/http/test_app_docs.py::test_the_commands_to_a_service_ar
 RIVAL = "code of another library"
 # How a command begins -> why it is not run here, or the test in which it is.
 NOT_RUN = {
-    "README.md": {
-        "pip install": INSTALLS,
-        "make ": "runs the tests themselves, or a part of what they run",
-        "discreet demo": "tests/commands/test_demo.py::test_demo_shows_the_law_beside_the_draws",
-    },
+    "README.md": {"pip install": INSTALLS},
     "CONTRIBUTING.md": {"make ": "runs the tests themselves"},
     "docs/README.md": {"pip install": INSTALLS},
     "docs/how-to/deploy.md": {"sudo ": "needs root and systemd", "podman ": "needs podman and an image of Python"},
@@ -134,7 +130,12 @@ def curator(folder: Path) -> None:
     (folder / "restored" / "curator.toml").write_text((folder / "curator.toml").read_text())
 
 
+def hospital(folder: Path) -> None:
+    write_hospital(folder / "hospital", people=300)
+
+
 BEFORE = {
+    "docs/README.md": [hospital],
     "docs/how-to/learning.md": [people],
     "docs/how-to/operations.md": [curator, visits],
     "docs/how-to/plan-a-budget.md": [curator],

@@ -95,9 +95,9 @@ class Answer:
             return tuple(v - error for v in self.value), tuple(v + error for v in self.value)
         return self.value - error, self.value + error
 
-    def then(self, f: Callable[[Any], Any], told: str | None = None, accuracy: Accuracy | None = None) -> Answer:
+    def then(self, f: Callable[[Any], Any], line: str | None = None, accuracy: Accuracy | None = None) -> Answer:
         """Post-processing: any function of the value costs nothing more."""
-        name = told if told is not None else str(getattr(f, "__name__", "post-processed"))
+        name = line if line is not None else str(getattr(f, "__name__", "post-processed"))
         return replace(self, value=f(self.value), story=(*self.story, name), accuracy=accuracy)
 
     def explain(self) -> str:

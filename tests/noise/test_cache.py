@@ -29,10 +29,10 @@ def empty_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_found_by_the_law_and_the_parameter() -> None:
     cache.keep(("laplace", Fraction(1, 3)), ONE)
-    assert cache.known(("laplace", Fraction(1, 3))) is ONE
-    assert cache.known(("gaussian", Fraction(1, 3))) is None
-    assert cache.known(("laplace", Fraction(1, 4))) is None
-    assert cache.known(("laplace", "1/3")) is None  # text is a key of its own
+    assert cache.cached_sampler(("laplace", Fraction(1, 3))) is ONE
+    assert cache.cached_sampler(("gaussian", Fraction(1, 3))) is None
+    assert cache.cached_sampler(("laplace", Fraction(1, 4))) is None
+    assert cache.cached_sampler(("laplace", "1/3")) is None  # text is a key of its own
 
 
 @pytest.mark.parametrize("parameter", [True, np.float64(1), Decimal(1), np.int64(1), type("Sly", (int,), {})(1)])
@@ -40,7 +40,7 @@ def test_only_plain_numbers_are_keys(parameter: Any) -> None:
     cache.keep(("laplace", parameter), ONE)
     assert cache._samplers == {}
     cache.keep(("laplace", 1), ONE)
-    assert cache.known(("laplace", parameter)) is None
+    assert cache.cached_sampler(("laplace", parameter)) is None
 
 
 def test_the_oldest_is_let_go() -> None:
@@ -55,7 +55,7 @@ def test_a_kept_table_has_the_scale_that_was_asked_for(first: Any, tenth: Any) -
     """In Python 0.1 equals Fraction(0.1) and is not 1/10: no key may lead to another law."""
     for written in (first, tenth):
         noise.discrete_laplace(written, additive.TABLE_FROM)
-        found = cache.known(("laplace", written))
+        found = cache.cached_sampler(("laplace", written))
         assert found is not None
         fresh = LaplaceLaw(number(written))
         assert found._law.thresholds(128) == fresh.thresholds(128)
@@ -92,5 +92,5 @@ def test_the_table_is_kept_and_let_go() -> None:
     for i in range(cache.KEPT + 5):
         noise.discrete_laplace(Fraction(1, 7 + i), size=additive.TABLE_FROM)
     assert len(cache._samplers) == cache.KEPT
-    assert cache.known(("laplace", Fraction(1, 7))) is None
-    assert cache.known(("laplace", Fraction(1, 11 + cache.KEPT))) is not None
+    assert cache.cached_sampler(("laplace", Fraction(1, 7))) is None
+    assert cache.cached_sampler(("laplace", Fraction(1, 11 + cache.KEPT))) is not None

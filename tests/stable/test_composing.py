@@ -69,7 +69,7 @@ def test_what_comes_out_of_a_sequence() -> None:
     assert sequential([COUNT.then(str), TOTAL])([1]).accuracy is None
     huge = sequential([COUNT, stable.sum(bounds=(0, 2**80)) >> laplace(epsilon=1)])([2**80])
     assert huge.value.dtype in (np.dtype(np.int64), np.dtype(object))
-    assert sequential([COUNT]).told()[0].startswith("1: ")
+    assert sequential([COUNT]).story()[0].startswith("1: ")
 
 
 def test_the_error_bar_of_several_answers_holds_for_all() -> None:
@@ -105,8 +105,8 @@ def test_each_part_sees_its_own_rows_alone() -> None:
     quiet = stable.count() >> laplace(epsilon=60)  # noise beyond 0 has probability below 2^-80
     parts = parallel({"b": quiet, "a": quiet, "z": quiet}, by=0)
     assert parts([("a", 1), ("b", 1), ("a", 5), ("c", 1), None, "a", ["a"]]).value.tolist() == [1, 3, 0]
-    assert parts.told()[0] == "split by 0 into 3 public parts"
-    assert parts.told()[1] == "b: counted rows"
+    assert parts.story()[0] == "split by 0 into 3 public parts"
+    assert parts.story()[1] == "b: counted rows"
 
 
 def test_behind_a_cap_parts_are_for_people() -> None:

@@ -59,7 +59,7 @@ def test_the_next_question_may_depend_on_the_last_answer() -> None:
     assert answer.receipt is not None
     assert answer.receipt.used
     assert session.history[1].answer is answer
-    assert session.history[1].story == upper.told()
+    assert session.history[1].story == upper.story()
 
 
 def test_a_refusal_looks_at_nothing_and_changes_nothing() -> None:

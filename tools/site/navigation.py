@@ -29,6 +29,7 @@ HOW_TO: list[Entry] = [
             "how-to/choose-caps.md",
             "how-to/plan-a-budget.md",
             "how-to/publish-a-table.md",
+            "how-to/which-mechanism.md",
         ],
     ),
     (
@@ -56,6 +57,7 @@ HOW_TO: list[Entry] = [
             "how-to/check.md",
         ],
     ),
+    "how-to/troubleshooting.md",
     ("Run a curator", ["how-to/deploy.md", "how-to/operations.md", "how-to/keep-a-ledger.md"]),
     (
         "Move from",
@@ -85,6 +87,9 @@ EXPLANATION: list[Entry] = [
     "explanation/how-an-answer-is-made.md",
     "explanation/promises.md",
     "explanation/limits.md",
+    "explanation/faq.md",
+    "explanation/comparison.md",
+    "explanation/results.md",
     "explanation/accounting.md",
     "explanation/noise.md",
     "explanation/randomness.md",

@@ -83,9 +83,9 @@ def best(steps: Steps, gamma: Fraction, *, up: bool) -> int:
         return steps.payoffs[0]
     if len(steps.cuts) == 1:
         return _one_cut(steps, gamma, up)
-    zero, one = best(steps.after(0, 1), gamma, up=up), best(steps.after(1, 1), gamma, up=up)
+    if_zero, if_one = best(steps.after(0, 1), gamma, up=up), best(steps.after(1, 1), gamma, up=up)
     top, bottom = gamma.numerator, gamma.denominator
-    return _divided(bottom * (zero + one) + top * abs(zero - one), 2 * bottom, up)
+    return _divided(bottom * (if_zero + if_one) + top * abs(if_zero - if_one), 2 * bottom, up)
 
 
 def _one_cut(steps: Steps, gamma: Fraction, up: bool) -> int:
@@ -116,8 +116,8 @@ def lean(steps: Steps, gamma: Fraction, prefix: int, length: int) -> int:
     if length >= steps.depth:
         return 0
     here = steps.after(prefix, length)
-    zero, one = best(here.after(0, 1), gamma, up=True), best(here.after(1, 1), gamma, up=True)
-    return (one > zero) - (one < zero)
+    if_zero, if_one = best(here.after(0, 1), gamma, up=True), best(here.after(1, 1), gamma, up=True)
+    return (if_one > if_zero) - (if_one < if_zero)
 
 
 def _holds(intervals: Sequence[Interval], at: int) -> bool:

@@ -140,9 +140,9 @@ class BiasedLaplace(Priced[Fraction, int | float]):
 
     def draw(self, value: Fraction, bits: Bits) -> int | float:
         """The nearest grid point to value plus noise; the k-th bit drawn is the k-th bit of U."""
-        return self._told(self._cell(value, bits))
+        return self._output(self._cell(value, bits))
 
-    def _told(self, cell: int) -> int | float:
+    def _output(self, cell: int) -> int | float:
         """The output of a cell; a real one as the nearest float, or the largest."""
         point = cell * self.grid
         if self.whole:
@@ -185,7 +185,7 @@ class BiasedLaplace(Priced[Fraction, int | float]):
         reach = math.ceil(72 * self.scale / self.grid) + 2
         ends = [_edge(self._at(j, offset), 256) for j in range(-reach, reach + 2)]
         return {
-            self._told(home + j): (
+            self._output(home + j): (
                 Fraction(max(0, after[0] - before[1]), 1 << 256),
                 Fraction(after[1] - before[0], 1 << 256),
             )
@@ -289,20 +289,20 @@ def biased_laplace(
     >>> isinstance(m.release(42).value, int)
     True
     """
-    moved, asked, model = positive(sensitivity, "sensitivity"), positive(epsilon, "epsilon"), SanthaVazirani(gamma)
+    moved, wanted, model = positive(sensitivity, "sensitivity"), positive(epsilon, "epsilon"), SanthaVazirani(gamma)
     if not 1 / _EXTREME <= moved <= _EXTREME:
         raise BadParameter("sensitivity", sensitivity, "must lie between 2^-900 and 2^900")
     reals = moved.denominator != 1 if real is None else real
     if not reals and moved.denominator != 1:
         raise BadParameter("sensitivity", sensitivity, "must be a whole number for whole answers; leave out real=False")
     if grid is None:
-        scale, step = _search(moved, asked, model.gamma, whole=not reals)
+        scale, step = _search(moved, wanted, model.gamma, whole=not reals)
     else:
         step = positive(grid, "grid")
         if not reals and step.denominator != 1:
             raise BadParameter("grid", grid, "must be a whole number for whole answers; or use real=True")
-        scale = _scale_for(step, moved, asked, model.gamma)
-    return BiasedLaplace(scale, step, model, moved, asked, whole=not reals)
+        scale = _scale_for(step, moved, wanted, model.gamma)
+    return BiasedLaplace(scale, step, model, moved, wanted, whole=not reals)
 
 
 @lru_cache(maxsize=256)
@@ -313,13 +313,13 @@ def _(model: SanthaVazirani, sensitivity: Number, epsilon: Number, *, real: bool
 
 def _search(moved: Fraction, epsilon: Fraction, gamma: Fraction, *, whole: bool) -> tuple[Fraction, Fraction]:
     """Scale and grid with the least certified expected error among a few shapes."""
-    found: list[tuple[Fraction, Fraction, Fraction]] = []
+    shapes: list[tuple[Fraction, Fraction, Fraction]] = []
     beta: Fraction | None = None
     for shape in _SHAPES:
         beta = _largest_move(shape, gamma, epsilon, beta)
         if beta is not None:
-            found.append((_expected(shape, gamma, _EVERYWHERE[::3]) / beta, shape, beta))
-    good = _best_grids(min(found), moved, epsilon, gamma, whole) if found else []
+            shapes.append((_expected(shape, gamma, _EVERYWHERE[::3]) / beta, shape, beta))
+    good = _best_grids(min(shapes), moved, epsilon, gamma, whole) if shapes else []
     if not good:
         least = min(guess(_points(_FINEST, shape), shape, gamma)[0] for shape in _SHAPES)
         raise BadParameter(
@@ -421,9 +421,9 @@ def _scale_for(step: Fraction, moved: Fraction, epsilon: Fraction, gamma: Fracti
         if not _FINEST <= shift <= _COARSEST:
             continue
         if _seems(shift, width, gamma, epsilon):
-            found = _certified(step, moved, epsilon, gamma, min(shift * Fraction(3, 2), _COARSEST))
-            if found is not None:
-                return found
+            certified = _certified(step, moved, epsilon, gamma, min(shift * Fraction(3, 2), _COARSEST))
+            if certified is not None:
+                return certified
         least = min(least, guess(_points(shift, width, _POINTS // 4), width, gamma, within=0.01)[0])
     raise BadParameter(
         "epsilon",

@@ -89,15 +89,15 @@ class BiasedResponse(Priced[int, int]):
         while True:
             u, n = u << 1 | bits.bits(1), n + 1
             low, high = Fraction(u, 1 << n), Fraction(u + 1, 1 << n)
-            for start, end, told in stretches:
+            for start, end, category in stretches:
                 if start <= low and high <= end:
-                    return value if told == _TRUTH else told
+                    return value if category == _TRUTH else category
 
     def law(self, value: int) -> dict[Any, tuple[Fraction, Fraction]]:
         """The exact probability of each report if the bits are fair."""
         base = (1 - self.share) / self.categories
-        exact = {told: base + (self.share if told == value else 0) for told in range(self.categories)}
-        return {told: (p, p) for told, p in exact.items()}
+        exact = {category: base + (self.share if category == value else 0) for category in range(self.categories)}
+        return {category: (p, p) for category, p in exact.items()}
 
 
 @lru_cache(maxsize=256)
@@ -105,15 +105,15 @@ def _stretches(share: Fraction, categories: int) -> tuple[Stretch, ...]:
     """From 0 to 1: where U lies, and what is reported there."""
     half, base = Fraction(1, 2), (1 - share) / categories
     result: list[Stretch] = []
-    for told in range(categories):
-        start, end = told * base, (told + 1) * base  # as if the middle were taken out
+    for category in range(categories):
+        start, end = category * base, (category + 1) * base  # as if the middle were taken out
         middle = (1 - share) / 2
         if end <= middle:
-            result.append((start, end, told))
+            result.append((start, end, category))
         elif start >= middle:
-            result.append((start + share, end + share, told))
+            result.append((start + share, end + share, category))
         else:
-            result += [(start, middle, told), (middle + share, end + share, told)]
+            result += [(start, middle, category), (middle + share, end + share, category)]
     result.append((half - share / 2, half + share / 2, _TRUTH))
     return tuple(result)
 
@@ -130,9 +130,9 @@ def _keeps(share: Fraction, categories: int, epsilon: Fraction, gamma: Fraction)
     """Whether the price is proven for every category, in the one direction that can be above 1."""
     depth = depth_for(gamma, Fraction(categories.bit_length()))
     stretches = _stretches(share, categories)
-    for told in range((categories + 1) // 2):  # the others are mirror images
-        always = [s for s in stretches if s[2] == told]
-        if_true = [s for s in stretches if s[2] in {told, _TRUTH}]
+    for category in range((categories + 1) // 2):  # the others are mirror images
+        always = [s for s in stretches if s[2] == category]
+        if_true = [s for s in stretches if s[2] in {category, _TRUTH}]
         first = _inside(if_true, depth), _outside(if_true, depth)
         if not Pair(first, (_inside(always, depth), _outside(always, depth)), depth).surely_at_most(epsilon, gamma):
             return False
@@ -148,11 +148,11 @@ def biased_randomized_response(epsilon: Number, gamma: Number, *, categories: in
     >>> m.release(1).value in {0, 1}
     True
     """
-    asked, model = positive(epsilon, "epsilon"), SanthaVazirani(gamma)
+    wanted, model = positive(epsilon, "epsilon"), SanthaVazirani(gamma)
     count = integer(categories, "categories", at_least=2)
     if count > _MOST:
         raise BadParameter("categories", categories, f"must be at most {_MOST}")
-    return BiasedResponse(_share(asked, model.gamma, count), count, model, asked)
+    return BiasedResponse(_share(wanted, model.gamma, count), count, model, wanted)
 
 
 @lru_cache(maxsize=256)

@@ -191,12 +191,12 @@ def worst_against(
     """
     weight = non_negative(ratio, "ratio")
     steps = Steps.between(first, second, gain=_UNIT, loss=int(weight * _UNIT), depth=depth)
-    known: dict[tuple[int, int], int] = {}
+    leans: dict[tuple[int, int], int] = {}
 
     def strategy(prefix: int, length: int) -> int:
-        if (prefix, length) not in known:
-            known[prefix, length] = lean(steps, model.gamma, prefix, length)
-        return known[prefix, length]
+        if (prefix, length) not in leans:
+            leans[prefix, length] = lean(steps, model.gamma, prefix, length)
+        return leans[prefix, length]
 
     return strategy
 

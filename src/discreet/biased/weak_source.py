@@ -83,11 +83,13 @@ def _source(
 
 
 def _one_string(source: WeakSource, error: Fraction, n: int | None) -> Verdict | None:
-    told = f"min-entropy {float(source.min_entropy):g} of {source.bits} bits"
+    described = f"min-entropy {float(source.min_entropy):g} of {source.bits} bits"
     if n is None:
-        return Verdict(False, f"{told} allows no bound on the error") if source.min_entropy < source.bits else None
+        return Verdict(False, f"{described} allows no bound on the error") if source.min_entropy < source.bits else None
     forced = forced_error(source, n)
-    return Verdict(False, f"{told} forces an expected error of {float(forced):g} or more") if error < forced else None
+    return (
+        Verdict(False, f"{described} forces an expected error of {float(forced):g} or more") if error < forced else None
+    )
 
 
 def _blocks(source: BlockSource, price: Fraction, error: Fraction, n: int | None) -> Verdict | None:
@@ -96,8 +98,10 @@ def _blocks(source: BlockSource, price: Fraction, error: Fraction, n: int | None
     for reach in (share / price, Fraction(32, 25) * share / price):
         d = min(max(1, int(reach)), n if n is not None else max(1, int(reach)))
         if 4 * error < d and share * log_down(d / (4 * error)) > _log_one_plus_exp_up(price * d):
-            told = f"blocks of {source.bits} bits with min-entropy {float(source.min_entropy):g} each"
-            return Verdict(False, f"{told}: (d/4 rho)^(2^(m-k)) exceeds 1 + e^(epsilon d) at d = {show(Fraction(d))}")
+            described = f"blocks of {source.bits} bits with min-entropy {float(source.min_entropy):g} each"
+            return Verdict(
+                False, f"{described}: (d/4 rho)^(2^(m-k)) exceeds 1 + e^(epsilon d) at d = {show(Fraction(d))}"
+            )
     return None
 
 

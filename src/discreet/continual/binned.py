@@ -221,9 +221,9 @@ class _Blockwise(Process):
         rest = noisy[0] - self._guesses.past[here]
         if here:
             rest = rest - _inner_floats()[here, :here] @ self._estimates[:here]
-        found = rest * (1 / UNIT)  # c_0 is 1
-        self._estimates[here] = found
-        self._prefix = self._prefix + found
+        values = rest * (1 / UNIT)  # c_0 is 1
+        self._estimates[here] = values
+        self._prefix = self._prefix + values
         self._solved = (here + 1) % BLOCK
         if not self._solved:
             self._guesses.close(self._estimates)
@@ -241,11 +241,11 @@ class _Blockwise(Process):
             rest = noisy[done : done + end - filled] - self._guesses.past[filled:end]
             if filled:
                 rest = rest - inner[filled:end, :filled] @ self._estimates[:filled]
-            found = inverse[: end - filled, : end - filled] @ rest
-            sums = self._prefix + (found if len(found) == 1 else found.cumsum(axis=0))
+            values = inverse[: end - filled, : end - filled] @ rest
+            sums = self._prefix + (values if len(values) == 1 else values.cumsum(axis=0))
             out.append(sums)
             self._prefix = sums[-1]
-            self._estimates[filled:end] = found
+            self._estimates[filled:end] = values
             done += end - filled
             self._solved = end % BLOCK
             if end == BLOCK:

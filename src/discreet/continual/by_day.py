@@ -92,10 +92,10 @@ def read_day(day: object) -> date:
     >>> read_day("2026-11-15")
     datetime.date(2026, 11, 15)
     """
-    found = text_to_moment(day) if isinstance(day, str) else day
-    if not isinstance(found, date) or isinstance(found, datetime):
+    read = text_to_moment(day) if isinstance(day, str) else day
+    if not isinstance(read, date) or isinstance(read, datetime):
         raise BadParameter("day", day, 'must be a date, such as "2026-11-15"')
-    return found
+    return read
 
 
 def _day(moment: date) -> date:

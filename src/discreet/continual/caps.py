@@ -74,7 +74,7 @@ class Capped:
             sums = here.setdefault(whose, {})
             if key not in sums:
                 keys = self._used[whose].keys if whose in self._used else []
-                fresh = sum(one not in keys for one in sums) + (key not in keys)
+                fresh = sum(place not in keys for place in sums) + (key not in keys)
                 if len(sums) >= caps.keys_per_step or len(keys) + fresh > caps.keys_per_unit:
                     continue
             sums[key] = sums.get(key, 0) + value

@@ -301,7 +301,7 @@ def read_values(values: Any, cell: Fraction) -> Integers:
     """Exact values in cells; what is no finite number is refused without a word about it."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and cell == 1 and values.ndim == 1:
         return np.clip(values, -FARTHEST, FARTHEST).astype(np.int64)
-    return np.array([_one(value, cell) for value in _listed(values)], dtype=np.int64)
+    return np.array([_in_cells(value, cell) for value in _listed(values)], dtype=np.int64)
 
 
 def read_rows(rows: Iterable[Any], size: int, cell: Fraction) -> Iterator[Any]:
@@ -323,7 +323,7 @@ def _listed(values: Any) -> Sequence[Any]:
     raise BadData("values must be a flat list of numbers, one for each step")
 
 
-def _one(value: Any, cell: Fraction) -> int:
+def _in_cells(value: Any, cell: Fraction) -> int:
     if type(value) is int and cell == 1:  # quickly
         return min(max(value, -FARTHEST), FARTHEST)
     exact = finite_real(value)

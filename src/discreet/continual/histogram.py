@@ -259,7 +259,7 @@ def _in_order(keys: Sequence[Key], codes: Sequence[str]) -> list[Key]:
     by_code = dict(zip(key_codes(keys), keys, strict=True))
     if sorted(by_code) != sorted(codes):
         raise BadParameter("keys", "others", "must be those of the stream that was recorded")
-    return [by_code[one] for one in codes]
+    return [by_code[code] for code in codes]
 
 
 def _name(caps: Caps, cell: Fraction, naming: Naming | None) -> str:

@@ -128,5 +128,5 @@ def check_latest(record: Record, position: int, state: bytes) -> None:
         raise too_old(record.position(), position)
 
 
-def _same(one: bytes, other: bytes) -> bool:
-    return hashlib.sha256(one).digest() == hashlib.sha256(other).digest()
+def _same(first: bytes, second: bytes) -> bool:
+    return hashlib.sha256(first).digest() == hashlib.sha256(second).digest()

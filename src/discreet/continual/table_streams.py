@@ -90,7 +90,7 @@ class TablePlan:
     def fingerprint(self) -> str:
         """What two plans must agree on to go on with one state."""
         plans = " | ".join(
-            f"{stream.plan.fingerprint()}; {', '.join(str(one.unit) for one in stream.noised.values())}"
+            f"{stream.plan.fingerprint()}; {', '.join(str(noised.unit) for noised in stream.noised.values())}"
             for stream in self.streams
         )
         return f"{self.groups!r}; {self.part.caps}; {self.days} of {self.horizon} days; {plans}"
@@ -100,8 +100,8 @@ class TablePlan:
         part = _only_part(today)
         if not _same(part, self.part):
             raise BadQuestion("the question changes with the day: it must not use the column of the day")
-        found = jobs(part, self.daily, None, "")
-        return tuple(replace(job, work=_by_unit(job.work)) for job in found) if self.capped else found
+        todo = jobs(part, self.daily, None, "")
+        return tuple(replace(job, work=_by_unit(job.work)) for job in todo) if self.capped else todo
 
     def in_arrays(self, todo: Sequence[Job]) -> bool:
         """Whether the numbers of all units may come as arrays: every other key lists its values, none of them NULL."""
@@ -109,15 +109,15 @@ class TablePlan:
         return self.capped and all(key.allowed is not None and None not in key.allowed for key in keys)
 
     def values(
-        self, found: Sequence[tuple[Job, Exact | UnitSums]], attendance: Attendance | None
+        self, answered: Sequence[tuple[Job, Exact | UnitSums]], attendance: Attendance | None
     ) -> list[NDArray[Any]]:
         """For each stream the exact values of a day, one line."""
         places = {key: i for i, key in enumerate(self.groups)}
         counted = None
         if attendance is not None:
-            counted = attendance.count({unit for _, exact in found for unit in _units(exact)})
+            counted = attendance.count({unit for _, exact in answered for unit in _units(exact)})
         sums: dict[Statistic, NDArray[Any]] = {}
-        for job, exact in found:
+        for job, exact in answered:
             rows = _rows(job, exact, places, counted)
             for statistic, numbers in zip(job.statistics, exact.numbers, strict=True):
                 sums[statistic] = _added(rows, numbers, len(places))
@@ -129,23 +129,25 @@ class TablePlan:
 
     def estimates(self, sums: Sequence[Floats], t: int, width: int) -> Estimates:
         """The statistics over the last ``width`` days up to day t, from the released sums of each stream over them."""
-        found: Estimates = {}
+        estimates: Estimates = {}
         for stream, line in zip(self.streams, sums, strict=True):
-            for (statistic, one), cells in zip(
+            for (statistic, noised), cells in zip(
                 stream.noised.items(), line.reshape(len(stream.noised), -1), strict=True
             ):
-                found[statistic] = self.estimate(one, cells * float(one.unit), t, width)
-        return found
+                estimates[statistic] = self.estimate(noised, cells * float(noised.unit), t, width)
+        return estimates
 
-    def estimate(self, one: Noised, values: Floats, t: int, width: int) -> Estimate:
+    def estimate(self, noised: Noised, values: Floats, t: int, width: int) -> Estimate:
         """A statistic over the last ``width`` days with the law of its error."""
         weight = self.strategy.window_weight(t, width)
-        if not isinstance(one.noise, Gaussian):
-            bar = Sums(one.noise, weight, 1, self.strategy.terms(t) if width == t else ())
-            return Estimate(values, lambda miss: bar.error_at(1 - Fraction(max(miss, 1e-15))) * float(one.unit), one)
+        if not isinstance(noised.noise, Gaussian):
+            bar = Sums(noised.noise, weight, 1, self.strategy.terms(t) if width == t else ())
+            return Estimate(
+                values, lambda miss: bar.error_at(1 - Fraction(max(miss, 1e-15))) * float(noised.unit), noised
+            )
         many = self.strategy.rows_between(0, t)  # Σ |w| <= √(many Σ w²): so many equal weights are the worst case
-        law = (Share(one, math.sqrt(float(weight) / many), many),)
-        return Estimate(values, partial(sum_error, law), one, law)
+        law = (Share(noised, math.sqrt(float(weight) / many), many),)
+        return Estimate(values, partial(sum_error, law), noised, law)
 
     def noised(self, statistic: Statistic) -> Noised:
         """A statistic with the noise of its stream."""
@@ -193,11 +195,11 @@ def plan_table(
 def _streams(daily: Mapping[Statistic, Noised], strategy: Strategy, moves: Moves) -> tuple[TableStream, ...]:
     """One stream for what is paid for together, at the share of the budget that it has within a day."""
     together: dict[object, dict[Statistic, Noised]] = {}
-    for statistic, one in daily.items():
-        together.setdefault(paid_with(statistic), {})[statistic] = one
+    for statistic, noised in daily.items():
+        together.setdefault(paid_with(statistic), {})[statistic] = noised
     streams = []
-    for found in together.values():
-        noise = next(iter(found.values())).noise
+    for shared in together.values():
+        noise = next(iter(shared.values())).noise
         if isinstance(noise, Gaussian):
             share: Pure | ZCDP = noise.price
             total = Moves(0, noise.moves_squared * moves.l2_squared)
@@ -205,7 +207,9 @@ def _streams(daily: Mapping[Statistic, Noised], strategy: Strategy, moves: Moves
             share, total = noise.price, Moves(noise.moves * moves.l1, 0)
         drawn = noise_for(share, total, 2)
         streams.append(
-            TableStream({s: replace(one, noise=drawn) for s, one in found.items()}, Plan(strategy, drawn, wide=True))
+            TableStream(
+                {s: replace(noised, noise=drawn) for s, noised in shared.items()}, Plan(strategy, drawn, wide=True)
+            )
         )
     return tuple(streams)
 
@@ -217,9 +221,14 @@ def _only_part(prepared: Prepared) -> Part:
     return part
 
 
-def _same(one: Part, other: Part) -> bool:
+def _same(first: Part, second: Part) -> bool:
     """Whether two days' questions have the same groups, statistics and caps: all but the rows."""
-    return (one.caps, one.keys, one.recipes, one.need) == (other.caps, other.keys, other.recipes, other.need)
+    return (first.caps, first.keys, first.recipes, first.need) == (
+        second.caps,
+        second.keys,
+        second.recipes,
+        second.need,
+    )
 
 
 def _by_unit(work: Any) -> Work:
@@ -250,10 +259,10 @@ def _places(
 ) -> NDArray[np.intp]:
     """Where each row of a reply belongs; -1: nowhere, or to a unit that is not counted."""
     if counted is None:
-        found = (places.get(key, -1) for key in keys)
+        places_of_rows = (places.get(key, -1) for key in keys)
     else:
-        found = (places.get(key[:-1], -1) if key[-1] in counted else -1 for key in keys)
-    return np.fromiter(found, dtype=np.intp, count=len(keys))
+        places_of_rows = (places.get(key[:-1], -1) if key[-1] in counted else -1 for key in keys)
+    return np.fromiter(places_of_rows, dtype=np.intp, count=len(keys))
 
 
 def _added(rows: NDArray[np.intp], numbers: NDArray[Any], size: int) -> NDArray[Any]:

@@ -84,7 +84,7 @@ class Toeplitz(Strategy):
 class _Convolved(Process):
     """All values so far, and all noisy rows so far."""
 
-    __slots__ = ("_inverse", "_kind", "_reversed", "_rows", "_seen", "_told", "_values")
+    __slots__ = ("_estimated", "_inverse", "_kind", "_reversed", "_rows", "_seen", "_values")
 
     def __init__(self, strategy: Toeplitz, keys: int, kind: type = np.int64) -> None:
         self._kind = kind
@@ -92,7 +92,7 @@ class _Convolved(Process):
         self._inverse = _inverse(strategy.horizon, strategy.decay)[::-1].copy()
         self._values: NDArray[Any] = np.zeros((strategy.horizon, keys), dtype=kind)
         self._rows = np.zeros((strategy.horizon, keys))
-        self._seen = self._told = 0
+        self._seen = self._estimated = 0
 
     def measure(self, values: Integers) -> Integers:
         """Row t is Σ c_(t-s) x_s."""
@@ -105,23 +105,23 @@ class _Convolved(Process):
 
     def estimate(self, noisy: NDArray[Any], steps: int) -> Floats:
         """Answer t is Σ b_(t-s) y_s."""
-        start, self._told = self._told, self._told + steps
-        self._rows[start : self._told] = noisy
+        start, self._estimated = self._estimated, self._estimated + steps
+        self._rows[start : self._estimated] = noisy
         last = len(self._inverse)
         if steps == 1:
-            return np.asarray(self._inverse[last - self._told :] @ self._rows[: self._told])[None, :]
-        return np.stack([self._inverse[last - t :] @ self._rows[:t] for t in range(start + 1, self._told + 1)])
+            return np.asarray(self._inverse[last - self._estimated :] @ self._rows[: self._estimated])[None, :]
+        return np.stack([self._inverse[last - t :] @ self._rows[:t] for t in range(start + 1, self._estimated + 1)])
 
     def state(self) -> Plain:
         """Values and noisy rows."""
-        return {"values": self._values[: self._seen].tolist(), "rows": self._rows[: self._told].tolist()}
+        return {"values": self._values[: self._seen].tolist(), "rows": self._rows[: self._estimated].tolist()}
 
     def load(self, state: Plain) -> None:
         """Continue."""
         keys = self._rows.shape[1]
-        self._seen, self._told = len(state["values"]), len(state["rows"])
+        self._seen, self._estimated = len(state["values"]), len(state["rows"])
         self._values[: self._seen] = np.array(state["values"], dtype=self._kind).reshape(-1, keys)
-        self._rows[: self._told] = np.array(state["rows"], dtype=np.float64).reshape(-1, keys)
+        self._rows[: self._estimated] = np.array(state["rows"], dtype=np.float64).reshape(-1, keys)
 
 
 @lru_cache(maxsize=8)
@@ -130,12 +130,12 @@ def _coefficients(horizon: int, decay: Fraction) -> Integers:
     top, bottom = decay.numerator, decay.denominator
     value = 1 << (SHIFT + _GUARD)
     half = 1 << (_GUARD - 1)
-    found = []
+    coefficients = []
     for k in range(horizon):
         if k:
             value = value * (2 * k - 1) * top // (2 * k * bottom)
-        found.append((value + half) >> _GUARD)
-    result = np.array(found, dtype=np.int64)
+        coefficients.append((value + half) >> _GUARD)
+    result = np.array(coefficients, dtype=np.int64)
     result.setflags(write=False)
     return result
 

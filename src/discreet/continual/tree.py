@@ -42,10 +42,10 @@ class Tree(Strategy):
     @property
     def variances(self) -> tuple[Fraction, ...]:
         """Of the estimate of a block of each level, in units of one noise: 1, 2/3, 4/7, ... towards 1/2."""
-        found = [Fraction(1)]
+        variances = [Fraction(1)]
         for _ in range(1, self.levels):
-            found.append(2 * found[-1] / (1 + 2 * found[-1]))
-        return tuple(found)
+            variances.append(2 * variances[-1] / (1 + 2 * variances[-1]))
+        return tuple(variances)
 
     def moves(self, unit: Appearances) -> Moves:
         """k appearances: in a level, at most ceil(size / separation) of them share a block."""
@@ -66,15 +66,15 @@ class Tree(Strategy):
         ((1.0, 1), (0.666..., 1), (0.333..., 2))
         """
         top = self.levels - 1
-        found: dict[float, int] = {}
+        terms: dict[float, int] = {}
         for level in range(self.levels):
             blocks = t >> top if level == top else t >> level & 1
             rest = 1.0
             for below in range(level, -1, -1) if blocks else ():
                 own = _own_share(self.variances, below)
-                found[rest * own] = found.get(rest * own, 0) + (blocks << (level - below))
+                terms[rest * own] = terms.get(rest * own, 0) + (blocks << (level - below))
                 rest *= 1 - own
-        return tuple(found.items()) if len(found) <= _FEW else ()
+        return tuple(terms.items()) if len(terms) <= _FEW else ()
 
     def window_weight(self, t: int, width: int) -> Fraction:
         """No weight is below 0, so (a - b)² <= a² + b²."""

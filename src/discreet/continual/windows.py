@@ -49,8 +49,8 @@ class Spans(Strategy):
 
     def moves(self, unit: Appearances) -> Moves:
         """k appearances in any spans: k times as far as one in L1, k² times in squared L2."""
-        one = self.inner.moves(Appearances())
-        return Moves(l1=unit.steps * one.l1, l2_squared=unit.steps**2 * one.l2_squared)
+        once = self.inner.moves(Appearances())
+        return Moves(l1=unit.steps * once.l1, l2_squared=unit.steps**2 * once.l2_squared)
 
     def weight(self, t: int) -> Fraction:
         """The span under way, and what is left of the one before: its total less a prefix, (a + b)² <= 2 a² + 2 b²."""

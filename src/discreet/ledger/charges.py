@@ -101,10 +101,10 @@ def charged(
 
 def population_of(state: State, dataset: str) -> Population:
     """The population that a data set is about."""
-    found = state.datasets.get(dataset)
-    if found is None or found.retired:
+    registered = state.datasets.get(dataset)
+    if registered is None or registered.retired:
         raise NotRegistered(f"there is no data set {dataset!r}")
-    return state.populations[found.population]
+    return state.populations[registered.population]
 
 
 def check_permission(state: State, population: Population, analyst: str) -> None:

@@ -44,12 +44,12 @@ class Head:
 class HeadFile:
     """A file that remembers the head of one ledger on this machine."""
 
-    __slots__ = ("_known", "_lock", "_path")
+    __slots__ = ("_lock", "_path", "_read")
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = path.with_name(f"{path.name}.lock")
-        self._known: tuple[bytes, tuple[Head | None, Head | None]] | None = None
+        self._read: tuple[bytes, tuple[Head | None, Head | None]] | None = None
         """What was read last, and what it means."""
 
     def read(self) -> Head | None:
@@ -64,14 +64,14 @@ class HeadFile:
         """
         with report_disk_errors("the head file"), locked(self._lock):
             slots = self._slots()
-            known = -1 if slots is None else max(slot.sequence for slot in slots if slot is not None)
-            if known >= head.sequence:
+            latest_sequence = -1 if slots is None else max(slot.sequence for slot in slots if slot is not None)
+            if latest_sequence >= head.sequence:
                 return
             newest = head if latest is None else max(head, latest(), key=lambda h: h.sequence)
             if slots is None:
                 replace_file(self._path, _slot(newest) * 2)
             else:
-                stale = 1 if slots[0] is not None and slots[0].sequence == known else 0
+                stale = 1 if slots[0] is not None and slots[0].sequence == latest_sequence else 0
                 overwrite(self._path, _slot(newest), _SLOT * stale)
 
     def replace(self, head: Head) -> None:
@@ -86,13 +86,13 @@ class HeadFile:
                 content = self._path.read_bytes()
             except FileNotFoundError:
                 return None
-        known = self._known
-        if known is not None and known[0] == content:
-            return known[1]
+        read_before = self._read
+        if read_before is not None and read_before[0] == content:
+            return read_before[1]
         slots = read_head(content[:_SLOT]), read_head(content[_SLOT:])
         if slots == (None, None):
             raise LedgerMismatch("the head file cannot be understood")
-        self._known = content, slots
+        self._read = content, slots
         return slots
 
 

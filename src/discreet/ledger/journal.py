@@ -72,8 +72,8 @@ class View:
 
     def catch_up(self, tx: Reading, heads: HeadFile) -> None:
         """Check the head file and what was read before against the ledger, then take in what is new."""
-        known, last = heads.read(), tx.head()  # in this order: others may be writing while we only read
-        self._check_file(tx, known, last)
+        remembered, last = heads.read(), tx.head()  # in this order: others may be writing while we only read
+        self._check_file(tx, remembered, last)
         try:
             self._check_memory(tx, last)
         except LedgerMismatch:
@@ -93,20 +93,20 @@ class View:
         self.durable = _head(self.state)
         return self.durable
 
-    def _check_file(self, tx: Reading, known: Head | None, last: tuple[int, str]) -> None:
+    def _check_file(self, tx: Reading, remembered: Head | None, last: tuple[int, str]) -> None:
         sequence, hash_ = last
-        if known is None:
+        if remembered is None:
             if self.state.charges:
                 raise LedgerMismatch(f"the head file is missing, so a rollback could not be seen; {_HELP}")
-        elif known.ledger != self.state.ledger:
+        elif remembered.ledger != self.state.ledger:
             raise LedgerMismatch("the head file belongs to another ledger")
-        elif known.sequence > sequence:
+        elif remembered.sequence > sequence:
             raise LedgerMismatch(
-                f"the ledger ends with entry {sequence}, and entry {known.sequence} was there before: it was rolled "
-                f"back; {_HELP}"
+                f"the ledger ends with entry {sequence}, and entry {remembered.sequence} was there before: it was "
+                f"rolled back; {_HELP}"
             )
-        elif known.hash != (hash_ if known.sequence == sequence else tx.hash_at(known.sequence)):
-            raise LedgerMismatch(f"entry {known.sequence} is not the one that was there before; {_HELP}")
+        elif remembered.hash != (hash_ if remembered.sequence == sequence else tx.hash_at(remembered.sequence)):
+            raise LedgerMismatch(f"entry {remembered.sequence} is not the one that was there before; {_HELP}")
 
     def _check_memory(self, tx: Reading, last: tuple[int, str]) -> None:
         sequence, hash_ = last
@@ -258,12 +258,12 @@ class Journal:
         with self._held(self._writing):
             self.database.reopen()
             with self.database.write() as tx:
-                state, known = replay(tx), None
+                state, remembered = replay(tx), None
                 if state.ledger != self.state.ledger:
                     raise LedgerMismatch("this is another ledger altogether: restore the one that was opened")
                 with suppress(LedgerMismatch):
-                    known = self._heads.read()
-                record = AcknowledgeRecord(reason, trouble, _head(state), Expected(known, self.head))
+                    remembered = self._heads.read()
+                record = AcknowledgeRecord(reason, trouble, _head(state), Expected(remembered, self.head))
                 entry = self._entry(state, Draft(record, by))
                 tx.append(entry, record.columns(by), after=(state.sequence, state.hash))
                 apply_entry(state, entry)
@@ -287,10 +287,10 @@ class Journal:
         """Sign with the key that was rotated to since; LedgerUnsafe if its file is not here."""
         if self._newer_key is None or state.public_key == self.key.public:
             return
-        found = self._newer_key()
-        if found.public != state.public_key:
+        newer = self._newer_key()
+        if newer.public != state.public_key:
             raise LedgerUnsafe("the key of this ledger was replaced: put the new key file into its place here, too")
-        self.key = found
+        self.key = newer
 
     def _keep_what_was_written(self) -> None:
         """After a mismatch: show what this process wrote before it, even if nobody has read that yet."""

@@ -109,12 +109,12 @@ def version_of(connection: sa.Connection) -> int:
     """How many steps were taken: 0 where there is no ledger."""
     if not sa.inspect(connection).has_table(schema.name):
         return 0
-    found = connection.execute(sa.select(schema.c.version)).scalar_one()
-    if found > VERSION:
+    version = connection.execute(sa.select(schema.c.version)).scalar_one()
+    if version > VERSION:
         raise LedgerUnsafe("this ledger was written by a newer version of discreet: update before you open it")
-    if found < 1:
+    if version < 1:
         raise LedgerUnsafe("the tables of this ledger were not finished, or were changed: restore a copy that verifies")
-    return int(found)
+    return int(version)
 
 
 def take_steps(connection: sa.Connection, *, up_to: int = VERSION) -> None:

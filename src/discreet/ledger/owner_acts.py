@@ -84,10 +84,14 @@ class Owner:
         _check_readable(budget)
 
         def decide(state: State, _: object) -> Draft:
-            known = find_population(state, population)
-            if type(budget) is not type(known.budget):
-                raise BadParameter("budget", budget, f"must be of the same kind as before, which is {known.budget}")
-            return Draft(BudgetRecord(known.name, budget, _limits(known, budget), check_reason(reason)), by)
+            population_now = find_population(state, population)
+            if type(budget) is not type(population_now.budget):
+                raise BadParameter(
+                    "budget", budget, f"must be of the same kind as before, which is {population_now.budget}"
+                )
+            return Draft(
+                BudgetRecord(population_now.name, budget, _limits(population_now, budget), check_reason(reason)), by
+            )
 
         return self._append(decide)
 
@@ -112,11 +116,11 @@ class Owner:
         hidden = self._hidden(marks)
 
         def decide(state: State, _: object) -> Draft:
-            known = find_population(state, population)
+            about_population = find_population(state, population)
             if decision is None:
-                self._check_unprotected(state, name, known.name, hidden)
+                self._check_unprotected(state, name, about_population.name, hidden)
             why = None if decision is None else check_reason(decision, "decision")
-            return Draft(DatasetRecord(name, known.name, dict(about or {}), tuple(hidden), why), by)
+            return Draft(DatasetRecord(name, about_population.name, dict(about or {}), tuple(hidden), why), by)
 
         return self._append(decide)
 
@@ -126,11 +130,11 @@ class Owner:
 
     def recognises(self, dataset: str, marks: Iterable[str]) -> bool:
         """Whether data with these marks may be those that were registered: one mark is the same, or none is known."""
-        known = self._journal.refresh().datasets.get(dataset)
+        registered = self._journal.refresh().datasets.get(dataset)
         hidden = self._hidden(marks)
-        if known is None or not hidden or not known.marks or known.marked_by != self._journal.key.public:
+        if registered is None or not hidden or not registered.marks or registered.marked_by != self._journal.key.public:
             return True
-        return not known.marks.isdisjoint(hidden)
+        return not registered.marks.isdisjoint(hidden)
 
     def hidden(self, text: str) -> str:
         """A text under the ledger's key: the same text can be found again, and no reader can test a guess."""
@@ -192,10 +196,10 @@ class Owner:
 
         def decide(state: State, _: object) -> tuple[Draft, ...]:
             find_analyst(state, analyst)
-            known = find_population(state, population)
-            limits = None if cap is None else check_cap(known, cap)
-            records = GrantRecord(analyst, known.name, cap, limits), *(() if also is None else (also(state),))
-            return tuple(Draft(one, by) for one in records)
+            granted_population = find_population(state, population)
+            limits = None if cap is None else check_cap(granted_population, cap)
+            granted = GrantRecord(analyst, granted_population.name, cap, limits)
+            return tuple(Draft(record, by) for record in (granted, *(() if also is None else (also(state),))))
 
         return self._append(decide)
 
@@ -212,13 +216,13 @@ class Owner:
         """Charge a budget for something that was released elsewhere, or lost from the ledger; also beyond its limit."""
 
         def decide(state: State, _: object) -> Draft:
-            known = find_population(state, population)
-            price = tuple(map(short_up, known.currency.amounts(what)))
-            before = state.used(known.name)
+            charged_population = find_population(state, population)
+            price = tuple(map(short_up, charged_population.currency.amounts(what)))
+            before = state.used(charged_population.name)
             after = add(before, price)
-            known.currency.shown(after)  # refuses what no promise could state
+            charged_population.currency.shown(after)  # refuses what no promise could state
             total, why = Sums(before, after), check_reason(reason)
-            return Draft(WriteOffRecord(known.name, write_event(what), price, total, why), by)
+            return Draft(WriteOffRecord(charged_population.name, write_event(what), price, total, why), by)
 
         return self._append(decide)
 

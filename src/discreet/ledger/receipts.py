@@ -144,7 +144,7 @@ def paper_price(says: Mapping[str, Any]) -> str:
     """The price on a receipt or release card, for people."""
     if says["kind"] == "card":
         return str(read_measure(says["price"]))
-    amounts = ", ".join(show(one) for one in read_amounts(says["price"]))
+    amounts = ", ".join(show(amount) for amount in read_amounts(says["price"]))
     return f"{amounts}, as the ledger counts; its release card has it in words"
 
 

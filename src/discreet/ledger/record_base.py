@@ -88,10 +88,10 @@ class Record:
         if version > len(versions):
             raise Newer(f"it is of kind {cls.KIND} in version {version}, and {len(versions)} is the newest known here")
         try:
-            found = read_fields(versions[version - 1], fields)
-            while not isinstance(found, cls):
-                found = found.upgrade()
-            return found
+            record = read_fields(versions[version - 1], fields)
+            while not isinstance(record, cls):
+                record = record.upgrade()
+            return record
         except UNREADABLE:
             raise Broken(f"it does not read as an entry of kind {cls.KIND}") from None
 

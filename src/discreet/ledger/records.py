@@ -119,11 +119,11 @@ class BudgetRecord(Record):
 
     def apply(self, state: State, entry: Entry) -> None:
         """Change the limits; what was spent stays spent."""
-        known = state.populations[self.population]
-        if len(self.limits) != len(known.limits.most):
+        population = state.populations[self.population]
+        if len(self.limits) != len(population.limits.most):
             raise Broken("it changes the currency of a budget")
-        limits = limits_of(self.budget, known.rule, self.limits)
-        state.populations[known.name] = replace(known, budget=self.budget, limits=limits)
+        limits = limits_of(self.budget, population.rule, self.limits)
+        state.populations[population.name] = replace(population, budget=self.budget, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +200,12 @@ class GrantRecord(Record):
 
     def apply(self, state: State, entry: Entry) -> None:
         """Set or change the cap."""
-        known, population = state.analysts[self.analyst], state.populations[self.population]
+        analyst, population = state.analysts[self.analyst], state.populations[self.population]
         if self.limits is not None and len(self.limits) != len(population.limits.most):
             raise Broken("it caps an analyst in another currency")
-        state.analysts[known.name] = replace(known, caps={**known.caps, population.name: self.cap})
+        state.analysts[analyst.name] = replace(analyst, caps={**analyst.caps, population.name: self.cap})
         limits = None if self.limits is None else limits_of(self.cap, population.rule, self.limits)
-        state.caps[population.name, known.name] = limits
+        state.caps[population.name, analyst.name] = limits
 
 
 # --- payments -----------------------------------------------------------------------------------------------------
@@ -322,12 +322,12 @@ class StreamRecord(Record):
     def apply(self, state: State, entry: Entry) -> None:
         """Move the stream on by one step."""
         population = state.populations[self.population].name
-        known = state.streams.get(self.stream)
-        if known is None and (self.position != 0 or not 0 < self.charge <= state.sequence):
+        stream = state.streams.get(self.stream)
+        if stream is None and (self.position != 0 or not 0 < self.charge <= state.sequence):
             raise Broken("it goes on with a stream that was not opened, or not paid for")
         here = self.position, self.charge, population, entry.by
-        if known is not None and (
-            known.ended or here != (known.position + 1, known.charge, known.population, known.by)
+        if stream is not None and (
+            stream.ended or here != (stream.position + 1, stream.charge, stream.population, stream.by)
         ):
             raise Broken("it is not the next step of its stream")
         state.streams[self.stream] = StreamPosition(
@@ -365,9 +365,9 @@ def apply_entry(state: State, entry: Entry, record: Record | None = None) -> Non
         follows(entry, sequence=0, previous=BEFORE_ALL, ledger=entry.ledger)
         if entry.kind != LedgerRecord.KIND:
             raise Broken("it is the first, and does not open a ledger")
-    found = read_record(entry) if record is None else record
+    read = read_record(entry) if record is None else record
     try:
-        found.apply(state, entry)
+        read.apply(state, entry)
     except UNREADABLE:  # it names what is not there, or amounts of another currency
         raise Broken(f"it does not read as an entry of kind {entry.kind}") from None
     state.sequence, state.hash = entry.sequence, entry.hash

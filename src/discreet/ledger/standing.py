@@ -82,12 +82,12 @@ def standing(state: State, population: Population, analyst: str | None = None) -
 
 def _part(limits: Limits, amounts: Amounts, empty: Fraction) -> Fraction:
     """Which part of the limits these are: the largest of an account, of the account of which it is least."""
-    found = min(
+    part = min(
         max((max(a, Fraction(0)) / m for a, m in zip(amounts[own], limits.most[own], strict=True) if m), default=empty)
         for own in limits.accounts
     )
     within = limits.alone and fits(limits.alone, limits.nothing[: limits.together], amounts[: limits.together])
-    return min(found, Fraction(1)) if within else found
+    return min(part, Fraction(1)) if within else part
 
 
 def remaining(state: State, population: Population, analyst: str | None) -> Amounts:
@@ -102,9 +102,9 @@ def least(rests: list[Amounts]) -> Amounts:
 
 def _held(state: State, population: Population, analyst: str | None) -> list[tuple[Limits, Amounts]]:
     """What a charge must fit: the population's limits and, for an analyst with a cap, their own."""
-    found = [(population.limits, state.used(population.name))]
+    held = [(population.limits, state.used(population.name))]
     cap = state.limit(population.name, analyst) if analyst is not None else None
-    return found if cap is None else [*found, (cap, state.used(population.name, analyst))]
+    return held if cap is None else [*held, (cap, state.used(population.name, analyst))]
 
 
 def quote(state: State, population: Population, analyst: str, price: Amounts) -> Quote:
@@ -127,11 +127,11 @@ def household(state: State, population: Population, people: int) -> Household:
 
 def _either(budget: Approx, used: Amounts, people: int) -> Measure | None:
     """What was charged, for a group, by the account that gives it the smaller ε: both have added up every charge."""
-    found = _approx(Approx(used[0], used[1]), people) if used[0] < BEYOND and used[1] < 1 else None
+    by_epsilon = _approx(Approx(used[0], used[1]), people) if used[0] < BEYOND and used[1] < 1 else None
     if used[2] < BEYOND and not used[3]:
         by_rho = zcdp_to_approx(ZCDP(used[2]).group(people), delta=budget.delta)
-        found = by_rho if found is None else min(found, by_rho, key=lambda promise: promise.epsilon)
-    return found
+        by_epsilon = by_rho if by_epsilon is None else min(by_epsilon, by_rho, key=lambda either: either.epsilon)
+    return by_epsilon
 
 
 def _approx(promise: Approx, people: int) -> Approx | None:

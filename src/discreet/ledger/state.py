@@ -113,7 +113,7 @@ class State:
 
     def copied(self) -> State:
         """The same state, to be continued by itself: what either takes in, the other does not have."""
-        return State(*(_own(getattr(self, one)) for one in _FIELDS))
+        return State(*(_own(getattr(self, field)) for field in _FIELDS))
 
     @property
     def public_key(self) -> str:
@@ -122,15 +122,15 @@ class State:
 
     def used(self, population: str, analyst: str | None = None) -> Amounts:
         """What was spent of a population's budget, by all or by one analyst."""
-        found = self.spent.get((population, analyst))
-        return self.populations[population].limits.nothing if found is None else found
+        spent = self.spent.get((population, analyst))
+        return self.populations[population].limits.nothing if spent is None else spent
 
     def limit(self, population: str, analyst: str | None = None) -> Limits | None:
         """The most that may be spent there, by all or by one analyst; None for an analyst without an own cap."""
         return self.populations[population].limits if analyst is None else self.caps[population, analyst]
 
 
-_FIELDS = [one.name for one in fields(State)]
+_FIELDS = [attribute.name for attribute in fields(State)]
 
 
 def _own(part: Any) -> Any:
@@ -138,7 +138,7 @@ def _own(part: Any) -> Any:
     if isinstance(part, list):
         return list(part)
     if isinstance(part, dict):
-        return {name: list(one) if isinstance(one, list) else one for name, one in part.items()}
+        return {name: list(value) if isinstance(value, list) else value for name, value in part.items()}
     return part
 
 

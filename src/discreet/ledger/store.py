@@ -106,34 +106,34 @@ class Ledger:
         given: object = query
         if not isinstance(given, str):
             raise BadParameter("query", type(given).__name__, "must be the text of the question")
-        asked = digest(canonical([dataset, query, dict(parameters or {})]))
+        digested = digest(canonical([dataset, query, dict(parameters or {})]))
         token = token_of(analyst, check_name(key, "key"))
         try:
             population, price = priced(self._journal.state, dataset, analyst, event)
         except DiscreetError:  # other servers may know more; and what was paid before needs no price
             state = self._journal.refresh()
             with self._journal.database.read() as tx:
-                known = self._known(tx, token, asked)
-            if known is not None:
-                return known
+                earlier = self._charged_before(tx, token, digested)
+            if earlier is not None:
+                return earlier
             population, price = priced(state, dataset, analyst, event)
         self._journal.at("planned")
-        found: list[Charge] = []
+        charges: list[Charge] = []
 
         def decide(state: State, tx: Reading) -> Draft | None:
-            known = self._known(tx, token, asked)
-            if known is not None:
-                found.append(known)
+            earlier = self._charged_before(tx, token, digested)
+            if earlier is not None:
+                charges.append(earlier)
                 return None
             record = charged(
-                state, dataset, analyst, price, key=key, asked=asked, query=query, parameters=dict(parameters or {}),
+                state, dataset, analyst, price, key=key, asked=digested, query=query, parameters=dict(parameters or {}),
                 event=write_event(event),
             )  # fmt: skip
             return Draft(record, analyst)
 
         entry = self._journal.append(decide)
         if entry is None:
-            return found[0]
+            return charges[0]
         shown = population.currency.shown(price)
         left = left_after(population, ChargeRecord.read(entry))
         receipt = Receipt(event, number=entry.sequence, price=shown, left=left)
@@ -175,8 +175,8 @@ class Ledger:
         if not _DAY.fullmatch(before):
             raise BadParameter("before", before, 'must be a day such as "2026-01-31"')
         with self._journal.database.read() as tx:
-            found = [read_entry(text) for text, answered in tx.texts(kind=ChargeRecord.KIND) if answered]
-        old = [entry.sequence for entry in found if entry.time < before]
+            entries = [read_entry(text) for text, answered in tx.texts(kind=ChargeRecord.KIND) if answered]
+        old = [entry.sequence for entry in entries if entry.time < before]
         self.owner.record("ledger.pruned", {"before": before, "reason": "answers are kept no longer"}, by=by)
         return self._journal.database.prune(old)
 
@@ -188,13 +188,13 @@ class Ledger:
         """Record the next step of a stream, durably, before its answer leaves; StaleState if it was taken already."""
 
         def decide(state: State, _: object) -> Draft:
-            known = state.streams.get(record.stream)
-            if known is not None and known.ended:
+            stream = state.streams.get(record.stream)
+            if stream is not None and stream.ended:
                 raise StaleState("the ledger was set back, and this stream may have gone further; open another one")
-            if record.position != (0 if known is None else known.position + 1):
+            if record.position != (0 if stream is None else stream.position + 1):
                 raise StaleState(
-                    f"another process went on with this stream: {known.position if known else 0} steps were answered; "
-                    "open it again"
+                    f"another process went on with this stream: {stream.position if stream else 0} steps were "
+                    "answered; open it again"
                 )
             return Draft(record, by)
 
@@ -207,13 +207,13 @@ class Ledger:
         population, price = priced(state, dataset, analyst, event)
         return standings.quote(state, population, analyst, price)
 
-    def _known(self, tx: Reading, token: str, asked: str) -> Charge | None:
+    def _charged_before(self, tx: Reading, token: str, digested: str) -> Charge | None:
         """What was charged under a key before, if it was for the same question."""
         text = tx.by_token(token)
         if text is None:
             return None
         entry = read_entry(text)
-        if ChargeRecord.read(entry).asked != asked:
+        if ChargeRecord.read(entry).asked != digested:
             raise KeyReused("this key was used for another question: choose a new one")
         return self._charge(tx, entry)
 
@@ -234,10 +234,10 @@ class Ledger:
     def standing(self, population: str, analyst: str | None = None) -> standings.Standing:
         """Where a population's budget stands, or what an analyst has spent of it and may still spend."""
         state = self._journal.refresh()
-        known = find_population(state, population)
+        found_population = find_population(state, population)
         if analyst is not None:
-            check_permission(state, known, analyst)
-        return standings.standing(state, known, analyst)
+            check_permission(state, found_population, analyst)
+        return standings.standing(state, found_population, analyst)
 
     def household(self, population: str, people: int) -> standings.Household:
         """What a household of so many has lost so far, and at most."""
@@ -283,8 +283,8 @@ class Ledger:
     ) -> list[Line]:
         """Entries in order. For an analyst: their charges and what the owner decided about them."""
         with self._journal.database.read() as tx:
-            found = tx.texts(after=after, limit=limit, kind=kind, population=population, analyst=analyst)
-        return [Line(read_entry(text), answered) for text, answered in found]
+            texts = tx.texts(after=after, limit=limit, kind=kind, population=population, analyst=analyst)
+        return [Line(read_entry(text), answered) for text, answered in texts]
 
     def unanswered(self, *, analyst: str | None = None) -> list[Entry]:
         """Charges without a stored answer: under way, or lost in a crash. They stay charged."""
@@ -295,8 +295,8 @@ class Ledger:
         """A charge that was made before, with its stored answer, receipt and card."""
         self._journal.refresh()
         with self._journal.database.read() as tx:
-            found = tx.texts(after=sequence - 1, limit=1, kind=ChargeRecord.KIND)
-            entry = read_entry(found[0][0]) if found else None
+            texts = tx.texts(after=sequence - 1, limit=1, kind=ChargeRecord.KIND)
+            entry = read_entry(texts[0][0]) if texts else None
             if entry is None or entry.sequence != sequence:
                 raise NotRegistered("there is no such charge")
             return self._charge(tx, entry)

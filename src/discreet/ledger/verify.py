@@ -105,17 +105,17 @@ def _check_answers(tx: Reading, state: State, hashes: dict[int, str], problems: 
 
 
 def _check_head(heads: HeadFile, state: State, hashes: dict[int, str], problems: list[str]) -> None:
-    known = heads.read()
-    if known is None:
+    remembered = heads.read()
+    if remembered is None:
         problems.append("the head file is missing")
-    elif known.ledger != state.ledger:
+    elif remembered.ledger != state.ledger:
         problems.append("the head file belongs to another ledger")
-    elif known.sequence > state.sequence:
+    elif remembered.sequence > state.sequence:
         problems.append(
-            f"entry {known.sequence} was there before, and the ledger ends with {state.sequence}: rolled back"
+            f"entry {remembered.sequence} was there before, and the ledger ends with {state.sequence}: rolled back"
         )
-    elif hashes[known.sequence] != known.hash:
-        problems.append(f"entry {known.sequence} is not the one that the head file remembers")
+    elif hashes[remembered.sequence] != remembered.hash:
+        problems.append(f"entry {remembered.sequence} is not the one that the head file remembers")
 
 
 def _check_receipt(text: str, keys: list[str], ledger: str, hashes: dict[int, str], problems: list[str]) -> None:

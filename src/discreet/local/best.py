@@ -53,7 +53,7 @@ def compare(k: int, epsilon: Number, n: int) -> list[Candidate]:
     """
     size, e = read_domain(k, epsilon)
     people = integer(n, "n", at_least=1)
-    found = []
+    candidates = []
     for make in _MAKERS:
         if make in {optimised_unary, basic_rappor} and size > 1 << 16:
             continue
@@ -61,8 +61,8 @@ def compare(k: int, epsilon: Number, n: int) -> list[Candidate]:
             continue
         oracle = make(k=size, epsilon=e)
         work = people + size * size.bit_length() if make in {response, hadamard} else people * size
-        found.append(Candidate(oracle, oracle.variance(people, 1 / size), oracle.width, work))
-    return sorted(found, key=lambda c: c.variance)
+        candidates.append(Candidate(oracle, oracle.variance(people, 1 / size), oracle.width, work))
+    return sorted(candidates, key=lambda c: c.variance)
 
 
 def best(k: int, epsilon: Number, n: int) -> Oracle:

@@ -70,13 +70,13 @@ class Hadamard(Oracle):
 
     def law(self, value: int) -> Law:
         """Each row alike; in it the own bit with ``keep``."""
-        found: Law = {}
+        law: Law = {}
         for row in range(self.order):
             for bit in (0, 1):
                 own = bit == (row & value).bit_count() % 2
                 chance = (self.keep if own else self.turned) / self.order
-                found[pack(np.array([2 * row + bit]), self.width)[0].tobytes()] = chance
-        return found
+                law[pack(np.array([2 * row + bit]), self.width)[0].tobytes()] = chance
+        return law
 
 
 def parity(x: Values) -> Values:

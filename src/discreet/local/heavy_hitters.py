@@ -72,8 +72,8 @@ class HeavyHitters:
     @property
     def check(self) -> bytes:
         """Four bytes that client and server must agree on: a digest of all parameters but ``keep``."""
-        told = (self.oracle.check, self.length, self.step, self.alphabet)
-        return hashlib.sha256(repr(told).encode()).digest()[:4]
+        shared = (self.oracle.check, self.length, self.step, self.alphabet)
+        return hashlib.sha256(repr(shared).encode()).digest()[:4]
 
     def valid(self, reports: Reports) -> NDArray[np.bool_]:
         """Which reports could have been sent at all."""
@@ -93,13 +93,13 @@ class HeavyHitters:
         """Reports of many people at once."""
         bits = SystemBits()
         groups = uniforms(self.groups, len(texts), bits)
-        known: dict[bytes, int] = {}
+        fingerprints: dict[bytes, int] = {}
         numbers = np.empty(len(texts), dtype=np.int64)
         for i, (text, group) in enumerate(zip(texts, groups.tolist(), strict=True)):
             prefix = self.padded(text)[: (group + 1) * self.step]
-            if prefix not in known:
-                known[prefix] = fingerprint(prefix)
-            numbers[i] = known[prefix]
+            if prefix not in fingerprints:
+                fingerprints[prefix] = fingerprint(prefix)
+            numbers[i] = fingerprints[prefix]
         return np.concatenate([groups.astype(np.uint8)[:, None], self.oracle.randomize(numbers, bits)], axis=1)
 
     def find(self, reports: Reports, confidence: Number = CONFIDENCE) -> list[Common]:
@@ -110,7 +110,7 @@ class HeavyHitters:
         level = confidence_level(confidence)
         sound = reports[self.valid(reports)]
         prefixes: list[bytes] = [b""]
-        found: list[Common] = []
+        common: list[Common] = []
         for group in range(self.groups):
             here = sound[sound[:, 0] == group, 1:]
             candidates = self._longer(prefixes, group)
@@ -120,8 +120,8 @@ class HeavyHitters:
             order = np.argsort(shares)[::-1][: self.keep]
             clear = [i for i in order.tolist() if shares[i] > error]
             prefixes = [candidates[i] for i in clear]
-            found = [Common(candidates[i].rstrip(_END), float(shares[i]), error) for i in clear]
-        return found
+            common = [Common(candidates[i].rstrip(_END), float(shares[i]), error) for i in clear]
+        return common
 
     def _longer(self, prefixes: Iterable[bytes], group: int) -> list[bytes]:
         size = min(self.step, self.length - group * self.step)

@@ -183,8 +183,8 @@ class Duchi(MeanOracle):
 
     def law(self, place: int) -> Law:
         """Two reports."""
-        one = self.turned + (1 - 2 * self.turned) * Fraction(place, self.places)
-        return {bytes([0]): 1 - one, bytes([1]): one}
+        chance = self.turned + (1 - 2 * self.turned) * Fraction(place, self.places)
+        return {bytes([0]): 1 - chance, bytes([1]): chance}
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,8 +312,8 @@ def _variances(oracle: Duchi | Piecewise) -> Floats:
     i = np.arange(oracle.places + 1, dtype=np.float64)
     if isinstance(oracle, Duchi):
         q = float(oracle.turned)
-        one = q + (1 - 2 * q) * i / oracle.places
-        return np.asarray(one * (1 - one) / (1 - 2 * q) ** 2)
+        chance = q + (1 - 2 * q) * i / oracle.places
+        return np.asarray(chance * (1 - chance) / (1 - 2 * q) ** 2)
     p, w, m = float(oracle.near), oracle.window, oracle.places
     squares = np.concatenate([[0.0], np.cumsum(np.arange(m + w, dtype=np.float64) ** 2)])
     inside = squares[(i + w).astype(np.int64)] - squares[i.astype(np.int64)]

@@ -79,14 +79,14 @@ class Subset(Oracle):
 
     def law(self, value: int) -> Law:
         """All sets with the own value alike, and all without it."""
-        found: Law = {}
+        law: Law = {}
         inside, outside = comb(self.k - 1, self.size - 1), comb(self.k - 1, self.size)
         for chosen in combinations(range(self.k), self.size):
             bits = np.zeros(self.k, dtype=np.uint8)
             bits[list(chosen)] = 1
             chance = self.keep / inside if value in chosen else (1 - self.keep) / outside
-            found[np.packbits(bits, bitorder="little").tobytes()] = chance
-        return found
+            law[np.packbits(bits, bitorder="little").tobytes()] = chance
+        return law
 
 
 def subset_selection(*, k: int, epsilon: Number) -> Subset:

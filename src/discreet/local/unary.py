@@ -69,14 +69,14 @@ class Unary(BitDecoder, Oracle):
 
     def law(self, value: int) -> Law:
         """Bits are independent."""
-        found: Law = {}
+        law: Law = {}
         for bits in product((0, 1), repeat=self.k):
             chance = Fraction(1)
             for v, bit in enumerate(bits):
-                one = self.keep if v == value else self.other
-                chance *= one if bit else 1 - one
-            found[np.packbits(np.array(bits, dtype=np.uint8), bitorder="little").tobytes()] = chance
-        return found
+                is_set = self.keep if v == value else self.other
+                chance *= is_set if bit else 1 - is_set
+            law[np.packbits(np.array(bits, dtype=np.uint8), bitorder="little").tobytes()] = chance
+        return law
 
 
 def exact_epsilon_up(keep: Fraction, other: Fraction) -> Fraction:

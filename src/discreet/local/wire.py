@@ -110,14 +110,14 @@ def received(oracle: Randomizer, messages: Iterable[bytes | str]) -> Received:
     >>> found.reports.shape == (2, ages.width), found.ignored
     (True, 1)
     """
-    found, ignored = [], 0
+    payloads, ignored = [], 0
     for message in messages:
         payload = payload_of(oracle, message)
         if payload is None:
             ignored += 1
         else:
-            found.append(payload)
-    return Received(np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, oracle.width), ignored)
+            payloads.append(payload)
+    return Received(np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, oracle.width), ignored)
 
 
 class Server:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, non_negative, positive, probability
 from discreet.noise import additive, coin, selection, uniform
-from discreet.noise.cache import known
+from discreet.noise.cache import cached_sampler
 from discreet.noise.grid import Grid, public_grid
 from discreet.noise.lazy import Probability
 from discreet.randomness import SystemBits
@@ -58,7 +58,7 @@ def discrete_laplace(scale: Number, size: Size | None = None) -> int | Integers:
     (True, dtype('int64'))
     """
     key = "laplace", scale
-    if size is None and (table := known(key)):
+    if size is None and (table := cached_sampler(key)):
         return table.draw(_SYSTEM)
     b = positive(scale, "scale")
     if size is None:
@@ -78,7 +78,7 @@ def geometric(scale: Number, size: Size | None = None) -> int | Integers:
     True
     """
     key = "geometric", scale
-    if size is None and (table := known(key)):
+    if size is None and (table := cached_sampler(key)):
         return table.draw(_SYSTEM)
     b = positive(scale, "scale")
     if size is None:
@@ -107,7 +107,7 @@ def discrete_gaussian(
     """
     square = 0 if sigma_squared is None else sigma_squared
     key = ("gaussian", sigma) if sigma is not None else ("gaussian squared", square)
-    if size is None and sigma_squared is None and (table := known(key)):
+    if size is None and sigma_squared is None and (table := cached_sampler(key)):
         return table.draw(_SYSTEM)
     if (sigma is None) == (sigma_squared is None):
         raise BadParameter("sigma", sigma, "must be given, or sigma_squared, but not both")

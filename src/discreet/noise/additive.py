@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise.blocks import Blocks, Law
-from discreet.noise.cache import Key, keep, known
+from discreet.noise.cache import Key, cached_sampler, keep
 from discreet.noise.gaussian import GaussianLaw, draw_gaussian
 from discreet.noise.laplace import LaplaceLaw, draw_geometric, draw_laplace
 from discreet.randomness import Bits
@@ -65,7 +65,7 @@ def gaussian(sigma_squared: Fraction, size: int | None, bits: Bits, key: Key | N
 def _noise(
     key: Key, fits: bool, law: Callable[[], Law], draw: Callable[[], int], *, size: int | None, bits: Bits
 ) -> int | NDArray[Any]:
-    table = known(key)
+    table = cached_sampler(key)
     if size is None:
         return table.draw(bits) if table else draw()
     if not fits:

@@ -19,7 +19,7 @@ _PLAIN = {int, float, str, Fraction}
 _samplers: dict[Key, Blocks] = {}
 
 
-def known(key: Key) -> Blocks | None:
+def cached_sampler(key: Key) -> Blocks | None:
     """The sampler for this law and parameter, if it was kept. Only plain numbers are looked up: True is not 1."""
     return _samplers.get(_by_meaning(key)) if type(key[1]) in _PLAIN else None
 

@@ -146,8 +146,8 @@ def permute_and_flip_choice(candidates: Coins, bits: Bits) -> int:
         first = byte[index].astype(np.uint64) << _BYTE | words(bits, len(index), np.uint64) >> np.uint64(8)
         index += start
         heads.append(index[_flip(candidates, index, bits, first)])
-    found = np.concatenate(heads)
-    return int(found[bits.below(len(found))])
+    places = np.concatenate(heads)
+    return int(places[bits.below(len(places))])
 
 
 def exponential_choice(candidates: Coins, bits: Bits) -> int:

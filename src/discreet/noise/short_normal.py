@@ -63,11 +63,11 @@ class ShortNormal:
         self._law = HalfGaussianLaw(sigma_squared * 4**self._finer)
         self._r = self._law.r
         self._table = Table(self._law.thresholds, endless=True)
-        known = self._table.guide != UNDECIDED
-        block = np.where(known, self._table.guide, 0).astype(np.int64)
+        decided = self._table.guide != UNDECIDED
+        block = np.where(decided, self._table.guide, 0).astype(np.int64)
         sure = near_exp_array(self._law.exponents(block, 0 * block, 0 * block + (1 << self._r) - 1)) - MARGIN
         coin = np.clip(sure * (1 << _COIN), 0, (1 << _COIN) - 1).astype(np.int64)
-        self._guide = np.where(known, block << self._r | coin, 0).astype(np.int32)
+        self._guide = np.where(decided, block << self._r | coin, 0).astype(np.int32)
 
     def draw(self, count: int) -> NDArray[np.int32]:
         """``count`` independent draws.
@@ -90,7 +90,7 @@ class ShortNormal:
     def _propose(self, made: NDArray[np.int32]) -> tuple[NDArray[np.intp], NDArray[np.uint16], NDArray[np.uint32]]:
         """A draw for every place; the places that are still open, with their bits."""
         size = min(_CHUNK, len(made))
-        one, entry = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+        scratch, entry = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
         at = np.empty(size, dtype=np.intp)
         coin = np.empty(size, dtype=np.uint32)
         rest = np.int32(31 - self._r)  # what is above the sign
@@ -102,12 +102,12 @@ class ShortNormal:
             cell, low = drawn[:n], drawn[n:].view(np.uint32)
             at[:n] = cell
             self._guide.take(at[:n], out=entry[:n], mode="wrap")  # every cell is there: nothing is wrapped
-            np.bitwise_and(entry[:n], (1 << _COIN) - 1, out=one[:n])
+            np.bitwise_and(entry[:n], (1 << _COIN) - 1, out=scratch[:n])
             np.right_shift(low, 32 - _COIN, out=coin[:n])
-            open_ = np.flatnonzero(np.greater_equal(coin[:n].view(np.int32), one[:n]))
-            np.left_shift(low.view(np.int32), rest, out=one[:n])
-            np.right_shift(one[:n], rest, out=one[:n])  # the place, and the sign in all bits above it
-            np.bitwise_xor(entry[:n], one[:n], out=part)
+            open_ = np.flatnonzero(np.greater_equal(coin[:n].view(np.int32), scratch[:n]))
+            np.left_shift(low.view(np.int32), rest, out=scratch[:n])
+            np.right_shift(scratch[:n], rest, out=scratch[:n])  # the place, and the sign in all bits above it
+            np.bitwise_xor(entry[:n], scratch[:n], out=part)
             listed.append((open_ + start, cell[open_], low[open_]))
         places, cells, lows = (np.concatenate(column) for column in zip(*listed, strict=True))
         return places, cells, lows

@@ -89,9 +89,9 @@ class Sequential(Release):
         """What each of them draws, one after the other."""
         return _gather([release.draw(data, bits) for release in self.releases])
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The story of each."""
-        return tuple(f"{i}: {line}" for i, release in enumerate(self.releases, 1) for line in release.told())
+        return tuple(f"{i}: {line}" for i, release in enumerate(self.releases, 1) for line in release.story())
 
 
 def sequential(releases: Sequence[Release]) -> Sequential:
@@ -149,19 +149,19 @@ class Parallel(Release):
         return _together([release for _, release in self.parts])
 
     def _event(self, distance: int) -> Event:
-        one = events.Parallel([release._event(1) for _, release in self.parts])
+        event = events.Parallel([release._event(1) for _, release in self.parts])
         group = distance if self.metric.how is How.ADDED else 2 * distance
-        return one if group == 1 else as_event(price(one).group(group))
+        return event if group == 1 else as_event(price(event).group(group))
 
     def draw(self, data: Any, bits: Bits) -> Any:
         """What each release draws from its own part, in the order of the keys."""
         groups = group_by([key for key, _ in self.parts], by=self.by).apply(data)
         return _gather([release.draw(groups[key], bits) for key, release in self.parts])
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The parts, and the story of each."""
         start = f"split by {show_field(self.by)} into {len(self.parts)} public parts"
-        return (start, *(f"{key}: {line}" for key, release in self.parts for line in release.told()))
+        return (start, *(f"{key}: {line}" for key, release in self.parts for line in release.story()))
 
 
 def parallel(releases: Mapping[Any, Release], *, by: Field = None, neighbours: Relation = None) -> Parallel:
@@ -204,9 +204,9 @@ def _releases(given: Any) -> tuple[Release, ...]:
 
 
 def _together(releases: Sequence[Release]) -> Accuracy | None:
-    known = [release.accuracy for release in releases]
-    found = tuple(accuracy for accuracy in known if accuracy is not None)
-    return AllAtOnce(found) if len(found) == len(known) else None
+    accuracies = [release.accuracy for release in releases]
+    known = tuple(accuracy for accuracy in accuracies if accuracy is not None)
+    return AllAtOnce(known) if len(known) == len(accuracies) else None
 
 
 def _gather(values: list[Any]) -> Any:

@@ -97,14 +97,14 @@ class Interaction:
     def ask(self, release: Release) -> Answer:
         """Pay for a release, then make it; or raise OverBudget and change nothing."""
         self._check(release)
-        event, told = release.event(), release.told()
+        event, story = release.event(), release.story()
         receipt = self._filter.spend(event)  # refuses here, before anything is drawn
         answer: Answer | None = None
         try:
             answer = release(list(self._data), receipt)
         finally:
             with self._lock:
-                self._history.append(Asked(receipt, told, answer))
+                self._history.append(Asked(receipt, story, answer))
         return answer
 
     def _check(self, release: Release) -> None:

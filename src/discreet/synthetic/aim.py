@@ -130,10 +130,10 @@ def candidates(workload: Workload, limit: int = MOST_CELLS) -> Candidates:
     return Candidates(kept, tuple(left))
 
 
-def memory_bytes(domain: Domain, found: Candidates, settings: Settings, rows: int = 0) -> int:
+def memory_bytes(domain: Domain, candidates: Candidates, settings: Settings, rows: int = 0) -> int:
     """An upper bound, before starting, of the memory that a run needs besides the data: counts, tree, fit, rows."""
-    counts = sum(domain.size(c) for c in found.weights)
-    largest = max((domain.size(c) for c in found.weights), default=0)
+    counts = sum(domain.size(c) for c in candidates.weights)
+    largest = max((domain.size(c) for c in candidates.weights), default=0)
     potentials = min(counts, settings.model_cells)
     return 8 * (counts + 4 * largest + 3 * settings.model_cells + 30 * potentials) + 4 * rows * (len(domain) + 8)
 
@@ -174,8 +174,8 @@ class _Loop:
         self.progress: Progress | None = None
         self.spending = Spending.of(rho, source.scale)
         self.candidates = candidates(workload).weights
-        known = {m.clique for m in settings.public}
-        self.fixed = [*settings.impossible, *known]
+        public = {m.clique for m in settings.public}
+        self.fixed = [*settings.impossible, *public]
         if tree_cells(self.domain.sizes, self.fixed) > settings.model_cells:
             raise BadParameter(
                 "model_cells", settings.model_cells, "must be larger for the public and impossible combinations given"
@@ -233,33 +233,33 @@ class _Loop:
         columns = {}
         for c, exact in zip(grids, fine.marginals([(c,) for c in grids]), strict=True):
             price = (1 - CHOOSING) * self.each
-            found = self.spending.measure((c,), exact, fine.moves((c,)), price, f"({names[c]}), to choose its bins")
-            made, noisy, variance = chosen(grids[c], found.noisy.astype(np.float64), found.variance)
+            measured = self.spending.measure((c,), exact, fine.moves((c,)), price, f"({names[c]}), to choose its bins")
+            made, noisy, variance = chosen(grids[c], measured.noisy.astype(np.float64), measured.variance)
             columns[names[c]] = replace(made, step=opened[c].step)
             self.measured.append(Measured((c,), noisy, variance))
         self.source = fine.with_domain(self.domain.with_columns(columns))
         self.domain = self.source.domain
-        for one in self.measured[-len(grids) :]:
-            self._keep_out(one, np.zeros(self.domain.sizes[one.clique[0]]))
+        for measured_column in self.measured[-len(grids) :]:
+            self._keep_out(measured_column, np.zeros(self.domain.sizes[measured_column.clique[0]]))
         self.candidates = candidates(replace(self.workload, domain=self.domain)).weights
         return [(c,) for c in grids]
 
-    def _find_empty(self, one: Measured) -> None:
+    def _find_empty(self, measured: Measured) -> None:
         """Values of an ordered column that do not stand out from noise are empty, and so is NULL of any column."""
-        column = self.domain[self.domain.columns[one.clique[0]]]
+        column = self.domain[self.domain.columns[measured.clique[0]]]
         logs = np.zeros(column.size)
         if column.ordered and column.values >= FEWEST:
-            stand_out = levels(one.noisy[: column.values].astype(np.float64), one.variance)
+            stand_out = levels(measured.noisy[: column.values].astype(np.float64), measured.variance)
             logs[: column.values] = np.where(stand_out > 0, 0.0, -np.inf) if stand_out.any() else 0.0
-        self._keep_out(one, logs)
+        self._keep_out(measured, logs)
 
-    def _keep_out(self, one: Measured, logs: NDArray[np.float64]) -> None:
+    def _keep_out(self, measured: Measured, logs: NDArray[np.float64]) -> None:
         """What cannot occur in a column: codes of which these are -inf; and NULL, where its count is that of noise."""
-        column = self.domain[self.domain.columns[one.clique[0]]]
-        if column.nullable and one.noisy[-1] <= NO_NULLS * sqrt(one.variance):
+        column = self.domain[self.domain.columns[measured.clique[0]]]
+        if column.nullable and measured.noisy[-1] <= NO_NULLS * sqrt(measured.variance):
             logs[-1] = -np.inf
         if np.isneginf(logs).any() and self.settings.estimator is fit:
-            self.base[one.clique] = logs
+            self.base[measured.clique] = logs
 
     def _round(self) -> None:
         left = self.spending.left
@@ -272,8 +272,8 @@ class _Loop:
         self._measure(clique, self.spending.left if last else (1 - CHOOSING) * price)
         self.fit = self._fit()
         self.rounds += 1
-        told = float(np.abs(self._expected(clique) - before).sum())
-        if told <= sqrt(2 / pi) * sigma * before.size:
+        learned = float(np.abs(self._expected(clique) - before).sum())
+        if learned <= sqrt(2 / pi) * sigma * before.size:
             self.each *= 4
         self._tell_round()
 

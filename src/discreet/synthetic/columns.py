@@ -63,8 +63,8 @@ class Column(ABC):
         """The codes of an Arrow column; -1 for what fits none."""
         if str(column.type) == "null":  # nothing but NULL: its type was never said
             return np.full(len(column), self.values if self.nullable else -1, dtype=np.int64)
-        codes, known = self._encode(column)
-        return np.where(known, codes, self.values if self.nullable else -1)
+        codes, present = self._encode(column)
+        return np.where(present, codes, self.values if self.nullable else -1)
 
     @abstractmethod
     def _encode(self, column: Any) -> tuple[Codes, NDArray[np.bool_]]:
@@ -140,18 +140,18 @@ class Categories(Column):
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        known = ~np.asarray(pc.is_null(column, nan_is_null=True))
+        present = ~np.asarray(pc.is_null(column, nan_is_null=True))
         try:
             kind = _kind_for(column.type, self.listed)
             fitting = [i for i, v in enumerate(self.listed) if not pa.types.is_integer(kind) or _fits(v, kind)]
             kept = pa.array([self.listed[i] for i in fitting], type=kind)  # the others are in no such column
-            found = pc.index_in(column.cast(kind) if column.type != kind else column, value_set=kept)
+            places = pc.index_in(column.cast(kind) if column.type != kind else column, value_set=kept)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             raise BadData(f"a column of type {column.type} cannot hold the declared categories") from None
-        codes = np.array([*fitting, -1])[np.asarray(pc.fill_null(found, -1))]
+        codes = np.array([*fitting, -1])[np.asarray(pc.fill_null(places, -1))]
         if self.other is not None:
             codes[codes < 0] = self.other
-        return codes, known
+        return codes, present
 
     def _decode(self, codes: Codes, draw: np.random.Generator) -> Any:
         listed = np.empty(len(self.listed), dtype=object)
@@ -237,9 +237,9 @@ class Whole(Column):
         return list(range(self.low, self.high + 1))
 
     def _encode(self, column: Any) -> tuple[Codes, NDArray[np.bool_]]:
-        numbers, known = _numbers(column)
-        inside = np.clip(np.where(known, numbers, self.low), self.low, self.high)  # clip first: nothing wraps
-        return np.floor(inside).astype(np.int64) - self.low, known
+        numbers, present = _numbers(column)
+        inside = np.clip(np.where(present, numbers, self.low), self.low, self.high)  # clip first: nothing wraps
+        return np.floor(inside).astype(np.int64) - self.low, present
 
     def _decode(self, codes: Codes, draw: np.random.Generator) -> Any:
         return codes + self.low
@@ -288,9 +288,9 @@ class Bins(Column):
         return list(zip(self.edges[:-1], self.edges[1:], strict=True))
 
     def _encode(self, column: Any) -> tuple[Codes, NDArray[np.bool_]]:
-        numbers, known = _numbers(column)
-        place = self.marks.places(np.where(known, numbers, float(self.edges[0])))
-        return np.clip(((place + 1) >> 1) - 1, 0, self.values - 1), known
+        numbers, present = _numbers(column)
+        place = self.marks.places(np.where(present, numbers, float(self.edges[0])))
+        return np.clip(((place + 1) >> 1) - 1, 0, self.values - 1), present
 
     def _decode(self, codes: Codes, draw: np.random.Generator) -> Any:
         low, high = self.marks.marks[:-1][codes], self.marks.marks[1:][codes]
@@ -364,20 +364,20 @@ class Days(Column):
         )
 
     def _encode(self, column: Any) -> tuple[Codes, NDArray[np.bool_]]:
-        numbers, known = _day_numbers(column)
+        numbers, present = _day_numbers(column)
         first, last = (self.low - _EPOCH).days, (self.high - _EPOCH).days
-        return (np.clip(np.where(known, numbers, first), first, last) - first) // self.step, known
+        return (np.clip(np.where(present, numbers, first), first, last) - first) // self.step, present
 
     def _decode(self, codes: Codes, draw: np.random.Generator) -> Any:
         first, last = (self.low - _EPOCH).days, (self.high - _EPOCH).days
         start = first + codes * self.step
         width = np.minimum(self.step, last + 1 - start)
-        found = (start + np.floor(draw.random(len(codes)) * width).astype(np.int64)).astype("datetime64[D]")
+        days = (start + np.floor(draw.random(len(codes)) * width).astype(np.int64)).astype("datetime64[D]")
         if self.between is None:
-            return found
+            return days
         later = np.floor(draw.random(len(codes)) * _PER_DAY["us"]).astype("timedelta64[us]")
         first_at, last_at = (np.datetime64(at, "us") for at in self.between)
-        return np.minimum(np.maximum(found.astype("datetime64[us]") + later, first_at), last_at)
+        return np.minimum(np.maximum(days.astype("datetime64[us]") + later, first_at), last_at)
 
     def _type(self) -> Any:
         import pyarrow as pa
@@ -437,8 +437,8 @@ def _day_numbers(column: Any) -> tuple[Codes, NDArray[np.bool_]]:
         per_day, numbers = _PER_DAY[kind.unit], column.cast(pa.int64())
     else:
         raise BadData(f"a column of type {kind} cannot be read as days")
-    known = ~np.asarray(pc.is_null(column))
-    return np.asarray(pc.fill_null(numbers, 0), dtype=np.int64) // per_day, known
+    present = ~np.asarray(pc.is_null(column))
+    return np.asarray(pc.fill_null(numbers, 0), dtype=np.int64) // per_day, present
 
 
 def _day(value: Any, name: str) -> date:

@@ -50,7 +50,7 @@ class Block:
 
     clique: Clique
     strategy: Strategy
-    asked: tuple[int, ...]
+    questions: tuple[int, ...]
     share: Fraction
 
 
@@ -111,23 +111,23 @@ class Answers:
         """
         import pyarrow as pa
 
-        asked, domain = self.plan.workload.questions[question], self.plan.workload.domain
-        if asked.rows is not None:
+        marginal, domain = self.plan.workload.questions[question], self.plan.workload.domain
+        if marginal.rows is not None:
             raise BadParameter("question", question, "must be a marginal: others are plain lists of numbers")
         bars = self.error_at(confidence) if self.plan.pure else self.error_of_each(confidence)
-        names = [domain.columns[c] for c in asked.clique]
-        codes = np.stack(np.unravel_index(np.arange(len(self[question])), domain.shape(asked.clique)), axis=1)
+        names = [domain.columns[c] for c in marginal.clique]
+        codes = np.stack(np.unravel_index(np.arange(len(self[question])), domain.shape(marginal.clique)), axis=1)
         labels = [[*domain[name].labels, None] for name in names]  # NULL's code is the last
         keys = [pa.array([listed[c] for c in column]) for listed, column in zip(labels, codes.T, strict=True)]
         return pa.table([*keys, pa.array(self[question]), pa.array(bars[question])], names=[*names, "count", "error"])
 
     def to_json(self) -> bytes:
         """What a ledger keeps: the plan, the numbers and their bars."""
-        asked = [[self.plan.workload.domain.columns[c] for c in q.clique] for q in self.plan.workload.questions]
+        columns = [[self.plan.workload.domain.columns[c] for c in q.clique] for q in self.plan.workload.questions]
         kept = {
             "plan": self.plan.name,
             "spent": str(self.promise),
-            "columns": asked,
+            "columns": columns,
             "values": [v.tolist() for v in self.values],
             "deviations": [d.tolist() for d in self.deviations],
         }
@@ -168,19 +168,19 @@ def plans(domain: Domain, workload: Asked, *, max_rows: int = 1, pure: bool = Fa
     >>> [plan.name for plan in plans(Domain({"age": range(64)}), [prefixes("age")])][0]
     'least squares'
     """
-    asked = read_workload(domain, workload)
-    return _plans(asked, Moves(max_rows, max_rows**2), NAMES, pure=pure)
+    wanted = read_workload(domain, workload)
+    return _plans(wanted, Moves(max_rows, max_rows**2), NAMES, pure=pure)
 
 
-def _plans(asked: Workload, moves: Moves, names: Sequence[str], *, grid: int = GRID, pure: bool = False) -> list[Plan]:
+def _plans(wanted: Workload, moves: Moves, names: Sequence[str], *, grid: int = GRID, pure: bool = False) -> list[Plan]:
     apart = [name for name in NAMES if name in names and name != "identity" and not name.startswith(RESIDUALS)]
-    found = [_apart(asked, moves, name, grid, pure=pure) for name in apart]
+    plans = [_apart(wanted, moves, name, grid, pure=pure) for name in apart]
     if not pure:
-        found += [_interacting(asked, moves, name, grid) for name in names if name.startswith(RESIDUALS)]
-    columns = tuple(sorted({c for q in asked.questions for c in q.clique}))
-    if "identity" in names and asked.domain.size(columns) <= JOINT and len(asked.cliques) > 1:
-        found.append(_joint(asked, columns, moves, pure=pure))
-    return sorted((plan for plan in found if plan is not None), key=lambda plan: float(f"{plan.error:.9g}"))
+        plans += [_interacting(wanted, moves, name, grid) for name in names if name.startswith(RESIDUALS)]
+    columns = tuple(sorted({c for q in wanted.questions for c in q.clique}))
+    if "identity" in names and wanted.domain.size(columns) <= JOINT and len(wanted.cliques) > 1:
+        plans.append(_joint(wanted, columns, moves, pure=pure))
+    return sorted((plan for plan in plans if plan is not None), key=lambda plan: float(f"{plan.error:.9g}"))
 
 
 def answer(
@@ -208,9 +208,9 @@ def answer(
     pure = epsilon is not None and delta is None and rho is None
     budget, slack = (positive(epsilon or 0, "epsilon"), None) if pure else read_budget(epsilon, delta, rho)
     source = source_of(table, domain, unit, max_rows)
-    asked = read_workload(source.domain, workload)
+    wanted = read_workload(source.domain, workload)
     grid = GRID if source.scale == 1 else COARSE
-    possible = _plans(asked, _most(source, asked), NAMES if plan is None else [plan], grid=grid, pure=pure)
+    possible = _plans(wanted, _most(source, wanted), NAMES if plan is None else [plan], grid=grid, pure=pure)
     if not possible:
         raise BadParameter("plan", plan, f"must be one of {', '.join(NAMES)} that this workload has a use for")
     chosen = possible[0]
@@ -232,9 +232,9 @@ def answer(
         variances.append(noisy.variance)
     _agree(source.domain, chosen.blocks, tables, variances)
     values, deviations = [], []
-    for place, question in enumerate(asked.questions):
-        at = next((i for i, block in enumerate(chosen.blocks) if place in block.asked), 0)
-        if together is not None and (not chosen.blocks or place not in chosen.blocks[at].asked):
+    for place, question in enumerate(wanted.questions):
+        at = next((i for i, block in enumerate(chosen.blocks) if place in block.questions), 0)
+        if together is not None and (not chosen.blocks or place not in chosen.blocks[at].questions):
             values.append(np.asarray(question.of(together.table(question.clique)), dtype=np.float64))
             deviations.append(together.deviation(question))
         else:
@@ -245,13 +245,13 @@ def answer(
         for block, table, variance in zip(chosen.blocks, tables, variances, strict=True)
     )
     if together is not None:
-        measured += together.measured([q.clique for q in asked.questions if q.rows is None or not chosen.blocks])
+        measured += together.measured([q.clique for q in wanted.questions if q.rows is None or not chosen.blocks])
     return Answers(chosen, tuple(values), tuple(deviations), spending.promise(slack), spending, measured)
 
 
-def _most(source: MarginalSource, asked: Workload) -> Moves:
+def _most(source: MarginalSource, wanted: Workload) -> Moves:
     """How far a marginal moves at most, in rows, rounded up: for planning only."""
-    each = [source.moves(clique) for clique in asked.cliques]
+    each = [source.moves(clique) for clique in wanted.cliques]
     scale = source.scale
     return Moves(-(-max(m.l1 for m in each) // scale), -(-max(m.l2_squared for m in each) // scale**2))
 
@@ -259,16 +259,16 @@ def _most(source: MarginalSource, asked: Workload) -> Moves:
 # --- planning -----------------------------------------------------------------------------------------------------
 
 
-def _apart(asked: Workload, moves: Moves, name: str, grid: int, *, pure: bool) -> Plan | None:
+def _apart(wanted: Workload, moves: Moves, name: str, grid: int, *, pure: bool) -> Plan | None:
     """Each marginal by itself; the total variance Σ v/share is least if shares are as the roots of v.
 
     With Laplace noise it is Σ v/share², and least if shares are as the cube roots.
     """
-    groups = {clique: [i for i, q in enumerate(asked.questions) if q.clique == clique] for clique in asked.cliques}
+    groups = {clique: [i for i, q in enumerate(wanted.questions) if q.clique == clique] for clique in wanted.cliques}
     chosen: list[tuple[Clique, Strategy, float]] = []
     for clique, places in groups.items():
-        options = _options(asked, clique, places, name, grid)
-        costs = [_cost(asked, places, option, moves, pure=pure) for option in options]
+        options = _options(wanted, clique, places, name, grid)
+        costs = [_cost(wanted, places, option, moves, pure=pure) for option in options]
         best = int(np.argmin(costs))
         chosen.append((clique, options[best], costs[best]))
     if name != "marginals" and all(strategy.matrix is None for _, strategy, _ in chosen):
@@ -281,32 +281,32 @@ def _apart(asked: Workload, moves: Moves, name: str, grid: int, *, pure: bool) -
     )
     power = 2 if pure else 1
     total = sum(cost / float(block.share) ** power for (_, _, cost), block in zip(chosen, blocks, strict=True))
-    return Plan(name, asked, blocks, moves, sqrt(total / _numbers(asked)), pure)
+    return Plan(name, wanted, blocks, moves, sqrt(total / _numbers(wanted)), pure)
 
 
-def _joint(asked: Workload, columns: Clique, moves: Moves, *, pure: bool) -> Plan:
+def _joint(wanted: Workload, columns: Clique, moves: Moves, *, pure: bool) -> Plan:
     """One table over all columns, summed up for each question."""
-    places = tuple(range(len(asked.questions)))
-    block = Block(columns, identity(asked.domain.size(columns)), places, Fraction(1))
+    places = tuple(range(len(wanted.questions)))
+    block = Block(columns, identity(wanted.domain.size(columns)), places, Fraction(1))
     each = float(moves.l1**2 * 2) if pure else moves.l2_squared / 2
-    total = each * sum(float(q.weight) * float(_spread(asked.domain, q, block).sum()) for q in asked.questions)
-    return Plan("identity", asked, (block,), moves, sqrt(total / _numbers(asked)), pure)
+    total = each * sum(float(q.weight) * float(_spread(wanted.domain, q, block).sum()) for q in wanted.questions)
+    return Plan("identity", wanted, (block,), moves, sqrt(total / _numbers(wanted)), pure)
 
 
-def _interacting(asked: Workload, moves: Moves, name: str, grid: int) -> Plan | None:
+def _interacting(wanted: Workload, moves: Moves, name: str, grid: int) -> Plan | None:
     """Interactions, of all questions or of marginals alone; then other questions as "least squares" has them.
 
     Of two independent parts with variances C₁/s and C₂/(1 - s) the sum is least where shares are as the roots.
     """
-    rest = [i for i, q in enumerate(asked.questions) if q.rows is not None] if name != RESIDUALS else []
-    together = [q for i, q in enumerate(asked.questions) if i not in rest]
+    rest = [i for i, q in enumerate(wanted.questions) if q.rows is not None] if name != RESIDUALS else []
+    together = [q for i, q in enumerate(wanted.questions) if i not in rest]
     if (name != RESIDUALS and not rest) or not together:
         return None
-    interactions = Interactions.of(asked.domain, together, moves)
+    interactions = Interactions.of(wanted.domain, together, moves)
     if not rest:
-        error = sqrt(interactions.total_variance / _numbers(asked))
-        return Plan(name, asked, (), moves, error, False, interactions, Fraction(1))
-    other = Workload(asked.domain, tuple(asked.questions[i] for i in rest))
+        error = sqrt(interactions.total_variance / _numbers(wanted))
+        return Plan(name, wanted, (), moves, error, False, interactions, Fraction(1))
+    other = Workload(wanted.domain, tuple(wanted.questions[i] for i in rest))
     best = _apart(other, moves, "least squares", grid, pure=False) or _apart(
         other, moves, "marginals", grid, pure=False
     )
@@ -315,38 +315,38 @@ def _interacting(asked: Workload, moves: Moves, name: str, grid: int) -> Plan | 
     roots = sqrt(interactions.total_variance), best.error * sqrt(_numbers(other))
     share = Fraction(max(1, int(roots[0] / sum(roots) * _SHARES)), _SHARES)
     blocks = tuple(
-        replace(block, asked=tuple(rest[i] for i in block.asked), share=block.share * (1 - share))
+        replace(block, questions=tuple(rest[i] for i in block.questions), share=block.share * (1 - share))
         for block in best.blocks
     )
-    error = sqrt((roots[0] ** 2 / float(share) + roots[1] ** 2 / float(1 - share)) / _numbers(asked))
-    return Plan(name, asked, blocks, moves, error, False, interactions, share)
+    error = sqrt((roots[0] ** 2 / float(share) + roots[1] ** 2 / float(1 - share)) / _numbers(wanted))
+    return Plan(name, wanted, blocks, moves, error, False, interactions, share)
 
 
-def _numbers(asked: Workload) -> float:
-    return sum(float(q.weight) * (q.answers or asked.domain.size(q.clique)) for q in asked.questions)
+def _numbers(wanted: Workload) -> float:
+    return sum(float(q.weight) * (q.answers or wanted.domain.size(q.clique)) for q in wanted.questions)
 
 
-def _options(asked: Workload, clique: Clique, places: Sequence[int], name: str, grid: int) -> list[Strategy]:
-    cells = asked.domain.size(clique)
-    found = [identity(cells)]
-    ordered = len(clique) == 1 and asked.domain[asked.domain.columns[clique[0]]].ordered
+def _options(wanted: Workload, clique: Clique, places: Sequence[int], name: str, grid: int) -> list[Strategy]:
+    cells = wanted.domain.size(clique)
+    options = [identity(cells)]
+    ordered = len(clique) == 1 and wanted.domain[wanted.domain.columns[clique[0]]].ordered
     if name == "hierarchical" and ordered and cells <= EXPLICIT:
-        found += trees(cells)
+        options += trees(cells)
     if name == "least squares" and cells <= OPTIMISED:
         gram = np.zeros((cells, cells))
         for place in places:
-            question = asked.questions[place]
+            question = wanted.questions[place]
             rows = np.eye(cells) if question.rows is None else question.rows.astype(np.float64)
             gram += float(question.weight) * rows.T @ rows
         best = least_squares(gram, grid)
-        found += [] if best is None else [best]
-    return found
+        options += [] if best is None else [best]
+    return options
 
 
-def _cost(asked: Workload, places: Sequence[int], strategy: Strategy, moves: Moves, *, pure: bool) -> float:
+def _cost(wanted: Workload, places: Sequence[int], strategy: Strategy, moves: Moves, *, pure: bool) -> float:
     """The weighted sum of variances at rho = 1; with Laplace noise, at epsilon = 1."""
     spread = sum(
-        float(asked.questions[p].weight) * float(strategy.spread(asked.questions[p].rows).sum()) for p in places
+        float(wanted.questions[p].weight) * float(strategy.spread(wanted.questions[p].rows).sum()) for p in places
     )
     moved = strategy.moves(moves)
     return spread * (2.0 * moved.l1**2 if pure else moved.l2_squared / 2)

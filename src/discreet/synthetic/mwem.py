@@ -88,29 +88,31 @@ def mwem(
     whole = source.domain
     if not questions or isinstance(questions, (str, Predicate)):
         raise BadParameter("questions", questions, "must be a list with at least one condition")
-    asked = tuple(predicate(whole, where) for where in questions)
+    conditions = tuple(predicate(whole, where) for where in questions)
     model = Dense(whole.sizes)
     given = None if rounds is None else min(integer(rounds, "rounds", at_least=1), MOST_ROUNDS)
-    stacks = _stacked(asked)
-    exact = _exact(source, stacks, len(asked))
+    stacks = _stacked(conditions)
+    exact = _exact(source, stacks, len(conditions))
     moves = max((source.moves(c) for c in stacks), key=lambda m: m.l1)
     spending = Spending.of(budget, source.scale)
     counted = source.marginals([()])[0]
     total = max(1.0, float(spending.measure((), counted, source.moves(()), budget * COUNTING, "the total").noisy))
     units = total * source.scale / moves.l1  # a released number, in steps of one unit
-    many = _rounds(units, len(asked), whole.cells, budget) if given is None else given
+    many = _rounds(units, len(conditions), whole.cells, budget) if given is None else given
     each = budget * (1 - COUNTING) / (2 * many)
     held: list[tuple[int, float]] = []
     for _ in range(many):
         if cancel is not None and cancel():
             break
-        expected = np.rint(_model_answers(model, stacks, len(asked)) * total * source.scale).astype(np.int64)
-        place = spending.choose(np.abs(exact - expected).tolist(), moves.l1, each, f"one of {len(asked)} conditions")
+        expected = np.rint(_model_answers(model, stacks, len(conditions)) * total * source.scale).astype(np.int64)
+        place = spending.choose(
+            np.abs(exact - expected).tolist(), moves.l1, each, f"one of {len(conditions)} conditions"
+        )
         noisy = spending.measure((), exact[place : place + 1], moves, each, f"condition {place}").noisy
         held.append((place, float(noisy[0])))
-        _learn(model, asked, held, total)
-    answers = _model_answers(model, stacks, len(asked)) * total
-    return Weighted(whole, model, total, asked, answers, spending.promise(slack), spending)
+        _learn(model, conditions, held, total)
+    answers = _model_answers(model, stacks, len(conditions)) * total
+    return Weighted(whole, model, total, conditions, answers, spending.promise(slack), spending)
 
 
 def _rounds(units: float, questions: int, cells: int, rho: Fraction) -> int:
@@ -129,16 +131,16 @@ def _rounds(units: float, questions: int, cells: int, rho: Fraction) -> int:
 Stacks = dict[Clique, tuple[list[int], NDArray[np.int8]]]
 
 
-def _stacked(asked: Sequence[Predicate]) -> Stacks:
+def _stacked(conditions: Sequence[Predicate]) -> Stacks:
     """Conditions over the same columns as one matrix."""
     places: dict[Clique, list[int]] = {}
-    for i, p in enumerate(asked):
+    for i, p in enumerate(conditions):
         places.setdefault(p.clique, []).append(i)
-    if sum(len(at) * asked[at[0]].table.size for at in places.values()) > _CELLS:
+    if sum(len(at) * conditions[at[0]].table.size for at in places.values()) > _CELLS:
         raise BadParameter(
-            "questions", len(asked), f"must have at most {_CELLS:,} cells together: ask fewer, or narrower"
+            "questions", len(conditions), f"must have at most {_CELLS:,} cells together: ask fewer, or narrower"
         )
-    return {c: (at, np.stack([asked[i].table.ravel() for i in at]).astype(np.int8)) for c, at in places.items()}
+    return {c: (at, np.stack([conditions[i].table.ravel() for i in at]).astype(np.int8)) for c, at in places.items()}
 
 
 def _exact(source: MarginalSource, stacks: Stacks, many: int) -> Counts:
@@ -156,12 +158,12 @@ def _model_answers(model: Dense, stacks: Stacks, many: int) -> NDArray[np.float6
     return out
 
 
-def _learn(model: Dense, asked: Sequence[Predicate], held: list[tuple[int, float]], total: float) -> None:
+def _learn(model: Dense, conditions: Sequence[Predicate], held: list[tuple[int, float]], total: float) -> None:
     """Go through all measurements a few times, the newest first."""
     for _ in range(max(1, min(_SWEEPS, _UPDATES // len(held)))):
         for place, noisy in reversed(held):
-            off = noisy / total - model.share(asked[place])
-            model.update(asked[place], min(max(off, -1.0), 1.0))
+            off = noisy / total - model.share(conditions[place])
+            model.update(conditions[place], min(max(off, -1.0), 1.0))
 
 
 def whole_domain(domain: Domain, table: NDArray[Any]) -> Predicate:

@@ -84,11 +84,11 @@ class Tested:
 class Model(Protocol):
     """What answers for free, and learns from what was measured."""
 
-    def share(self, asked: Predicate) -> float:
+    def share(self, condition: Predicate) -> float:
         """The share of rows that satisfy a condition, by the model."""
         ...
 
-    def learn(self, asked: Predicate, rho: Fraction) -> tuple[float, float]:
+    def learn(self, condition: Predicate, rho: Fraction) -> tuple[float, float]:
         """Pay ``rho``, measure, learn; the noisy count comes back, and its variance."""
         ...
 
@@ -100,22 +100,22 @@ class _Explicit:
         self._source, self._spending, self._total = source, spending, total
         self._dense = Dense(source.domain.sizes)
 
-    def share(self, asked: Predicate) -> float:
-        return self._dense.share(asked)
+    def share(self, condition: Predicate) -> float:
+        return self._dense.share(condition)
 
-    def learn(self, asked: Predicate, rho: Fraction) -> tuple[float, float]:
-        exact = split(asked, self._source.marginals([asked.clique])[0])
-        found = self._spending.measure((), exact, self._source.moves(asked.clique), rho, "a hard question")
-        noisy = found.noisy.astype(np.float64)
-        expected = split(asked, self._dense.marginal(asked.clique)) * self._total
+    def learn(self, condition: Predicate, rho: Fraction) -> tuple[float, float]:
+        exact = split(condition, self._source.marginals([condition.clique])[0])
+        measured = self._spending.measure((), exact, self._source.moves(condition.clique), rho, "a hard question")
+        noisy = measured.noisy.astype(np.float64)
+        expected = split(condition, self._dense.marginal(condition.clique)) * self._total
         off = noisy - expected
-        trusted = expected + off * off**2 / (off**2 + found.variance)  # what is within the noise moves little
+        trusted = expected + off * off**2 / (off**2 + measured.variance)  # what is within the noise moves little
         factor = np.maximum(trusted, _LEAST) / np.maximum(expected, _LEAST)
-        self._dense.scale(asked.clique, np.clip(factor, 1 / _MOST_FACTOR, _MOST_FACTOR)[where_split(asked)])
-        return float(noisy[(0,) * noisy.ndim]), found.variance
+        self._dense.scale(condition.clique, np.clip(factor, 1 / _MOST_FACTOR, _MOST_FACTOR)[where_split(condition)])
+        return float(noisy[(0,) * noisy.ndim]), measured.variance
 
 
-def split(asked: Predicate, marginal: NDArray[Any]) -> NDArray[Any]:
+def split(condition: Predicate, marginal: NDArray[Any]) -> NDArray[Any]:
     """A marginal as a table of sides: in or out, for each column of a conjunction; for the whole condition otherwise.
 
     Guarantee: each row is in one cell of it, so it moves no further than the marginal. The first cell is the answer.
@@ -125,21 +125,21 @@ def split(asked: Predicate, marginal: NDArray[Any]) -> NDArray[Any]:
     >>> split(p, np.arange(12).reshape(4, 3)).tolist()
     [[0, 3], [18, 45]]
     """
-    if asked.factors is None or not 1 <= len(asked.clique) <= _SIDES:
-        inside = asked.count(marginal)
+    if condition.factors is None or not 1 <= len(condition.clique) <= _SIDES:
+        inside = condition.count(marginal)
         return np.array([inside, marginal.sum() - inside])
     table = marginal
-    for axis, kept in enumerate(asked.factors):
+    for axis, kept in enumerate(condition.factors):
         sides = [table.compress(side, axis=axis).sum(axis=axis, keepdims=True) for side in (kept, ~kept)]
         table = np.concatenate(sides, axis=axis)
     return table
 
 
-def where_split(asked: Predicate) -> Any:
+def where_split(condition: Predicate) -> Any:
     """For each cell of the marginal, its place in the table of sides."""
-    if asked.factors is None or not 1 <= len(asked.clique) <= _SIDES:
-        return (~asked.table).astype(np.int64)
-    return np.ix_(*[(~kept).astype(np.int64) for kept in asked.factors])
+    if condition.factors is None or not 1 <= len(condition.clique) <= _SIDES:
+        return (~condition.table).astype(np.int64)
+    return np.ix_(*[(~kept).astype(np.int64) for kept in condition.factors])
 
 
 class _Factored:
@@ -150,21 +150,21 @@ class _Factored:
         self._measured = [Measured((0,), np.full(source.domain.sizes[0], total / source.domain.sizes[0]), 1e18)]
         self._fit: Fit = fit(source.domain.sizes, self._measured)
 
-    def share(self, asked: Predicate) -> float:
-        return float(asked.count(self._fit.model.marginal(asked.clique)))
+    def share(self, condition: Predicate) -> float:
+        return float(condition.count(self._fit.model.marginal(condition.clique)))
 
-    def learn(self, asked: Predicate, rho: Fraction) -> tuple[float, float]:
-        domain, clique = self._source.domain, asked.clique
+    def learn(self, condition: Predicate, rho: Fraction) -> tuple[float, float]:
+        domain, clique = self._source.domain, condition.clique
         have = [*(m.clique for m in self._measured), clique]
         exact = self._source.marginals([clique])[0]
         if tree_cells(domain.sizes, have) > _FACTORED_CELLS:  # no room in the model: the answer alone
-            sides = split(asked, exact)
-            found = self._spending.measure((), sides, self._source.moves(clique), rho, "a hard question")
-            return float(found.noisy.flat[0]), found.variance
-        found = self._spending.measure(clique, exact, self._source.moves(clique), rho, "a hard question")
-        self._measured.append(found)
+            sides = split(condition, exact)
+            measured = self._spending.measure((), sides, self._source.moves(clique), rho, "a hard question")
+            return float(measured.noisy.flat[0]), measured.variance
+        measured = self._spending.measure(clique, exact, self._source.moves(clique), rho, "a hard question")
+        self._measured.append(measured)
         self._fit = fit(domain.sizes, self._measured, start=self._fit.potentials)
-        return float(asked.count(found.noisy)), found.variance * float(asked.table.sum())
+        return float(condition.count(measured.noisy)), measured.variance * float(condition.table.sum())
 
 
 class Stream:
@@ -234,18 +234,18 @@ class Stream:
 
     def ask(self, where: str | Predicate) -> Answer:
         """How many rows satisfy a condition: ``"age < 30"``, or ``"SELECT COUNT(*) FROM t WHERE age < 30"``."""
-        asked = question(self.domain, where)
-        if self._source.moves(asked.clique).l1 > self._moves.l1:
+        condition = question(self.domain, where)
+        if self._source.moves(condition.clique).l1 > self._moves.l1:
             raise BadQuestion("a unit can move this count further than the number of rows; the test does not cover it")
         with self._lock:
-            expected = self._total * self._model.share(asked)
+            expected = self._total * self._model.share(condition)
             if self._run is None:
                 return self._answer(expected, How.UNTESTED)
-            exact = int(asked.count(self._source.marginals([asked.clique])[0]))
+            exact = int(condition.count(self._source.marginals([condition.clique])[0]))
             if not self._run.ask(abs(exact - round(expected * self._source.scale))):
                 return self._answer(expected, How.MODEL)
             self._close()
-            noisy, variance = self._model.learn(asked, self._measuring)
+            noisy, variance = self._model.learn(condition, self._measuring)
             self._learned += 1
             if self._learned < self._hard:
                 self._open, self._run = self._start()
@@ -256,8 +256,8 @@ class Stream:
         with self._lock:
             self._close()
             self._learned = self._hard
-            for one in self.closing:
-                one()
+            for close in self.closing:
+                close()
 
     def __reduce__(self) -> NoReturn:
         raise NotATheorem("a stream can be neither copied nor stored: a copy would go on after it was closed")
@@ -331,11 +331,11 @@ def pmw(
     """
     budget = read_budget(epsilon, delta, rho)
     many = None if hard is None else integer(hard, "hard", at_least=1)
-    asked = integer(questions, "questions", at_least=1)
+    most_questions = integer(questions, "questions", at_least=1)
     if domain is not None and columns is not None:
         domain = (domain if isinstance(domain, Domain) else Domain(domain)).only(columns)
     source = source_of(table, domain, unit, max_rows)
-    return Stream(source, budget, threshold=threshold, hard=many, questions=asked)
+    return Stream(source, budget, threshold=threshold, hard=many, questions=most_questions)
 
 
 def _moves(source: MarginalSource) -> Moves:

@@ -76,22 +76,22 @@ def predicate(domain: Domain, where: str | Predicate) -> Predicate:
         tree = sqlglot.parse_one(where, into=exp.Condition, dialect="duckdb")
     except (SqlglotError, RecursionError, ValueError):
         raise BadQuestion("this condition cannot be read; write it as after WHERE, such as age < 30") from None
-    found = _truth(domain, tree)
+    truth = _truth(domain, tree)
     factors = None
-    if found.conjuncts is not None:
-        factors = tuple(found.conjuncts[c] for c in found.clique)
-    return Predicate(found.clique, found.true, factors, where)
+    if truth.conjuncts is not None:
+        factors = tuple(truth.conjuncts[c] for c in truth.clique)
+    return Predicate(truth.clique, truth.true, factors, where)
 
 
 def _fitting(domain: Domain, given: Predicate) -> Predicate:
     """A condition that was made before, if it is one over this domain: each cell counts once or not at all."""
-    known = tuple(sorted({c for c in given.clique if c in range(len(domain))})) == given.clique
+    own_columns = tuple(sorted({c for c in given.clique if c in range(len(domain))})) == given.clique
     factors = given.factors or ()
     if (
-        not known
+        not own_columns
         or not _yes_or_no(given.table, domain.shape(given.clique))
         or len(factors) not in {0, len(given.clique)}
-        or not all(_yes_or_no(one, domain.shape((c,))) for one, c in zip(factors, given.clique, strict=False))
+        or not all(_yes_or_no(factor, domain.shape((c,))) for factor, c in zip(factors, given.clique, strict=False))
     ):
         raise BadQuestion("a condition must hold True or False for each combination of its columns in this domain")
     return given
@@ -101,16 +101,16 @@ def _yes_or_no(table: object, shape: tuple[int, ...]) -> bool:
     return isinstance(table, np.ndarray) and table.dtype == bool and table.shape == shape
 
 
-def question(domain: Domain, asked: str | Predicate) -> Predicate:
+def question(domain: Domain, text: str | Predicate) -> Predicate:
     """The condition of ``SELECT COUNT(*) FROM ... WHERE condition``, or a condition by itself.
 
     >>> question(Domain({"x": range(2)}), "SELECT COUNT(*) FROM t WHERE x = 1").table.tolist()
     [False, True, False]
     """
-    if not isinstance(asked, str) or asked.lstrip()[:6].upper() != "SELECT" or len(asked) > LONGEST:
-        return predicate(domain, asked)
+    if not isinstance(text, str) or text.lstrip()[:6].upper() != "SELECT" or len(text) > LONGEST:
+        return predicate(domain, text)
     try:
-        tree = sqlglot.parse_one(asked, dialect="duckdb")
+        tree = sqlglot.parse_one(text, dialect="duckdb")
     except (SqlglotError, RecursionError, ValueError):
         raise BadQuestion("this question cannot be read; write SELECT COUNT(*) FROM ... WHERE ...") from None
     if (
@@ -179,7 +179,7 @@ def _column(domain: Domain, node: Any) -> tuple[int, Any, str]:
 def _each(domain: Domain, node: Any) -> tuple[int, Any, str, list[Any]]:
     """The one column of an expression, and its values, one for each code."""
     columns = list(node.find_all(exp.Column))
-    if len({one.name.casefold() for one in columns}) != 1:
+    if len({each.name.casefold() for each in columns}) != 1:
         raise Unsupported("a comparison of columns with each other", "compare one column with a value")
     place, column, name = _column(domain, columns[0])
     labels = column.labels
@@ -188,7 +188,7 @@ def _each(domain: Domain, node: Any) -> tuple[int, Any, str, list[Any]]:
     return place, column, name, labels
 
 
-def _told(place: int, column: Any, yes: Sequence[bool]) -> _Truth:
+def _true_for(place: int, column: Any, yes: Sequence[bool]) -> _Truth:
     """True for these values, false for the others, neither for NULL."""
     true, null = np.zeros(column.size, dtype=bool), np.arange(column.size) >= column.values
     true[: column.values] = yes
@@ -204,7 +204,7 @@ def _alike(domain: Domain, node: Any) -> _Truth:
     if isinstance(node, exp.ILike):
         pattern, labels = pattern.lower(), [label.lower() for label in labels]
     turned = bool(node.args.get("negate"))  # NOT LIKE
-    return _told(place, column, [like(label, pattern) is not turned for label in labels])
+    return _true_for(place, column, [like(label, pattern) is not turned for label in labels])
 
 
 def _computed(domain: Domain, node: Any, test: str, value: Any) -> _Truth:
@@ -212,8 +212,8 @@ def _computed(domain: Domain, node: Any, test: str, value: Any) -> _Truth:
     place, column, name, labels = _each(domain, node)
     if isinstance(labels[0], bool) or not isinstance(labels[0], int) or not isinstance(value, int | Fraction):
         raise Unsupported(f"arithmetic on {name}", "use it for whole numbers that have a code each, and a number")
-    found = [_arithmetic(node, Fraction(label)) for label in labels]
-    return _told(place, column, [_COMPARE[test](x, value) for x in found])
+    results = [_arithmetic(node, Fraction(label)) for label in labels]
+    return _true_for(place, column, [_COMPARE[test](x, value) for x in results])
 
 
 def _arithmetic(node: Any, x: Fraction) -> Fraction:

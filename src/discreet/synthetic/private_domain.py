@@ -46,8 +46,10 @@ def private_categories(
     encoded = arrow.column(column).combine_chunks().dictionary_encode()
     values = encoded.dictionary.to_pylist()
     code = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)
-    owner, known = owners(arrow, unit) if unit is not None else (np.arange(len(code)), np.ones(len(code), dtype=bool))
-    counts = _counted(owner[known & (code >= 0)], code[known & (code >= 0)], values, many)
+    owner, has_unit = (
+        owners(arrow, unit) if unit is not None else (np.arange(len(code)), np.ones(len(code), dtype=bool))
+    )
+    counts = _counted(owner[has_unit & (code >= 0)], code[has_unit & (code >= 0)], values, many)
     receipt = Filter(Approx(epsilon, delta)).spend(mechanism.event)
     return mechanism.release(counts, receipt).then(lambda keys: tuple(sorted(keys)), "sorted")
 

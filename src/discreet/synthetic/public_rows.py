@@ -51,10 +51,10 @@ class PublicRows(ABC):
         connection = duckdb.connect(config={"enable_external_access": False, "lock_configuration": True})
         try:
             connection.register("synthetic", self.to_arrow())
-            found = connection.sql(question)
-            if found is None:
+            relation = connection.sql(question)
+            if relation is None:
                 raise BadQuestion("this returns no rows; ask with SELECT")
-            return found.to_arrow_table()
+            return relation.to_arrow_table()
         except duckdb.Error as error:  # the rows are public, and so is what DuckDB says of them
             raise BadQuestion(f"DuckDB cannot answer this: {error}") from None
         finally:

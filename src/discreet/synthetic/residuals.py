@@ -88,12 +88,12 @@ class Interactions:
         }
         stretch = Fraction(1)
         for _ in range(_TRIES):
-            found = {part: _short(Fraction(sigma_squared) * stretch) for part, sigma_squared in wanted.items()}
-            cost = sum((residual_rho(shapes[part], moves, found[part]) for part in found), Fraction(0))
-            if max(found.values()) > LARGEST:
+            noise = {part: _short(Fraction(sigma_squared) * stretch) for part, sigma_squared in wanted.items()}
+            cost = sum((residual_rho(shapes[part], moves, noise[part]) for part in noise), Fraction(0))
+            if max(noise.values()) > LARGEST:
                 break
             if cost <= rho:
-                return found
+                return noise
             stretch = stretch * Fraction(ceil(max(cost / rho, 1 + Fraction(1, _FINE**2)) * _FINE**2), _FINE**2)
         raise BadParameter("rho", float(rho), "must be larger: the noise would not fit into 64 bits")
 
@@ -136,11 +136,11 @@ class Measurements:
     def table(self, clique: Clique) -> Floats:
         """A marginal whose interactions were measured: each is spread evenly over the columns that it lacks."""
         sizes = self.domain.sizes
-        found = np.zeros(self.domain.shape(clique))
+        table = np.zeros(self.domain.shape(clique))
         for part in _parts(self.domain, clique):
             shape = tuple(sizes[c] if c in part else 1 for c in clique)
-            found += self.interactions[part].reshape(shape) / prod(sizes[c] for c in clique if c not in part)
-        return found
+            table += self.interactions[part].reshape(shape) / prod(sizes[c] for c in clique if c not in part)
+        return table
 
     def measured(self, cliques: Iterable[Clique]) -> tuple[Measured, ...]:
         """The largest of some marginals with the variance of a cell, for fits."""
@@ -162,19 +162,19 @@ def question_spread(domain: Domain, question: Question) -> dict[Clique, Floats]:
     One number stands for all cells of a marginal: they have the same.
     """
     clique, sizes = question.clique, domain.sizes
-    found = {}
+    spread = {}
     for part in _parts(domain, clique):
         spread_over = prod(sizes[c] for c in clique if c not in part)
         if question.rows is None:
-            found[part] = np.array([float(kept_share(domain.shape(part))) / spread_over**2])
+            spread[part] = np.array([float(kept_share(domain.shape(part))) / spread_over**2])
             continue
-        found[part] = np.concatenate(
+        spread[part] = np.concatenate(
             [
                 _squared_interaction(question.rows[i : i + _AT_ONCE], domain.shape(clique), clique, part)
                 for i in range(0, len(question.rows), _AT_ONCE)
             ]
         )
-    return found
+    return spread
 
 
 def _squared_interaction(rows: NDArray[np.int8], shape: Sequence[int], clique: Clique, part: Clique) -> Floats:

@@ -109,32 +109,32 @@ class Synthetic(PublicRows):
 
     def count(self, where: str | Predicate) -> Answer:
         """How many rows satisfy a condition, by the model. No error bar is known; ``report`` says how well it fits."""
-        asked = predicate(self.domain, where)
-        value = float(asked.count(self.run.fit.model.marginal(asked.clique))) * self.total
+        condition = predicate(self.domain, where)
+        value = float(condition.count(self.run.fit.model.marginal(condition.clique))) * self.total
         return Answer(value=value, event=Composed([]), cost="nothing", story=("asked the model, not the data",))
 
     # --- quality ----------------------------------------------------------------------------------------------------
 
     def report(self) -> list[Quality]:
         """How well the model fits what was measured, marginal by marginal, the worst first. Free."""
-        found = []
+        qualities = []
         for m in self.run.measured:
             if not m.variance:
                 continue
             off = float(np.abs(self.run.fit.model.marginal(m.clique) * self.total - m.noisy).sum())
             noise = sqrt(2 / pi * m.variance) * m.noisy.size
             names = tuple(self.domain.columns[c] for c in m.clique)
-            found.append(Quality(names, m.noisy.size, sqrt(m.variance), off / self.total, noise / self.total))
-        return sorted(found, key=lambda q: q.noise - q.distance)
+            qualities.append(Quality(names, m.noisy.size, sqrt(m.variance), off / self.total, noise / self.total))
+        return sorted(qualities, key=lambda q: q.noise - q.distance)
 
     def marginals_named(self, columns: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
         """Marginals by their columns, checked."""
         if isinstance(columns, str) or not columns or any(isinstance(names, str) or not names for names in columns):
             raise BadParameter("columns", columns, 'must be a list of marginals, such as [("clinic", "smoker")]')
-        found = [tuple(names) for names in columns]
-        for names in found:
+        marginals = [tuple(names) for names in columns]
+        for names in marginals:
             self.domain.places(names)
-        return found
+        return marginals
 
     def compare(self, source: MarginalSource, columns: Sequence[Sequence[str]], *, rho: Number) -> Answer:
         """The L1 distance between data and model for some marginals, as shares: looks at the data and costs ``rho``.
@@ -181,7 +181,7 @@ class Synthetic(PublicRows):
     def to_json(self) -> bytes:
         """What a ledger keeps: columns, rows, what was spent and how; and the rows, as Parquet, where they are few."""
         few = len(self.codes) * len(self.domain) <= STORED
-        found = {
+        kept = {
             "synthetic": {
                 "columns": list(self.domain.columns),
                 "rows": len(self.codes),
@@ -192,7 +192,7 @@ class Synthetic(PublicRows):
                 "parquet": b64encode(self.to_parquet()).decode() if few else None,
             }
         }
-        return json.dumps(found, separators=(",", ":")).encode()
+        return json.dumps(kept, separators=(",", ":")).encode()
 
     def to_parquet(self) -> bytes:
         """The rows as the bytes of a Parquet file; each call draws inside bins anew."""
@@ -205,7 +205,7 @@ class Synthetic(PublicRows):
 
     def explain(self) -> str:
         """What was done and paid, step by step."""
-        done = [f"{i}. {told}: {event}" for i, (told, event) in enumerate(self.run.spending.events, 1)]
+        done = [f"{i}. {step}: {event}" for i, (step, event) in enumerate(self.run.spending.events, 1)]
         end = "" if self.run.complete else " (cancelled: the rest of the budget was not spent)"
         return "\n".join([*self.notes, *done, f"spent {self.promise}{end}"])
 

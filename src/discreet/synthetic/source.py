@@ -173,9 +173,9 @@ def rows_of(table: Any, domain: Domain, *, unit: str | None = None, max_rows: in
         raise BadParameter("max_rows", max_rows, f"must be at most {MAX_ROWS}")
     if unit in domain.columns:
         raise BadParameter("unit", unit, "must not be a column of the domain: it names people")
-    owner, known = owners(arrow, unit)
+    owner, has_unit = owners(arrow, unit)
     codes = domain.encode(arrow)
-    inside = known & (codes >= 0).all(axis=1)
+    inside = has_unit & (codes >= 0).all(axis=1)
     codes, owner = codes[inside], owner[inside]
     return TableRows(domain, codes[kept_rows(owner, codes, cap)], again, cap)
 
@@ -224,11 +224,11 @@ def owners(arrow: Any, unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     if pa.types.is_floating(kind):  # a whole number only where each of them is a float of its own
         numbers = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
         with np.errstate(invalid="ignore"):
-            known = (np.abs(numbers) < EXACT_IN_FLOATS) & (numbers == np.floor(numbers))
-        return np.where(known, numbers, 0).astype(np.int64), known
-    known = ~np.asarray(pc.is_null(column))
+            has_unit = (np.abs(numbers) < EXACT_IN_FLOATS) & (numbers == np.floor(numbers))
+        return np.where(has_unit, numbers, 0).astype(np.int64), has_unit
+    has_unit = ~np.asarray(pc.is_null(column))
     indices = column.dictionary_encode().indices
-    return np.asarray(pc.fill_null(indices, 0)).astype(np.int64), known
+    return np.asarray(pc.fill_null(indices, 0)).astype(np.int64), has_unit
 
 
 def as_arrow(table: Any) -> Any:

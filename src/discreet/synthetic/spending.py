@@ -103,26 +103,26 @@ class Spending:
         """What one further charge may cost."""
         return cast(ZCDP, self.filter.remaining).rho
 
-    def promise(self, asked: Approx | None) -> ZCDP | Approx | Pure:
+    def promise(self, wanted: Approx | None) -> ZCDP | Approx | Pure:
         """What all draws together keep, however they were chosen: the budget, as (ε, δ) where it was given so.
 
         What was charged when a run stopped may be less, and is no promise: when to stop may follow from the answers.
         """
-        return cast("ZCDP | Pure", self.filter.budget) if asked is None else asked
+        return cast("ZCDP | Pure", self.filter.budget) if wanted is None else wanted
 
-    def measure(self, clique: Clique, exact: NDArray[np.int64], moves: Moves, rho: Fraction, told: str) -> Measured:
+    def measure(self, clique: Clique, exact: NDArray[np.int64], moves: Moves, rho: Fraction, purpose: str) -> Measured:
         """Noisy counts of one marginal, in rows: the noise is added to whole numbers, and only then they are scaled."""
         mechanism = gaussian_for(rho, moves, exact.size)
         value = exact.ravel() if exact.size > 1 else int(exact.sum())
         receipt = self.filter.spend(mechanism.event)
-        self.events.append((f"measured {told}", mechanism.event))
+        self.events.append((f"measured {purpose}", mechanism.event))
         noisy = np.asarray(mechanism.release(value, receipt).value, dtype=np.int64).reshape(exact.shape)
         if self.scale == 1:
             return Measured(clique, noisy, float(mechanism.sigma_squared))
         return Measured(clique, noisy / self.scale, float(mechanism.sigma_squared / self.scale**2))
 
     def measure_pure(
-        self, clique: Clique, exact: NDArray[np.int64], moves: Moves, epsilon: Fraction, told: str
+        self, clique: Clique, exact: NDArray[np.int64], moves: Moves, epsilon: Fraction, purpose: str
     ) -> Measured:
         """The same with discrete Laplace noise of scale L1 / epsilon, which costs epsilon and no delta."""
         scale = Fraction(ceil(moves.l1 / epsilon * _FINE), _FINE)
@@ -130,15 +130,15 @@ class Spending:
             raise BadParameter("epsilon", float(epsilon), "must be larger: the noise would not fit into 64 bits")
         mechanism = Laplace(scale=scale, moves=moves.l1, dimension=exact.size)
         receipt = self.filter.spend(mechanism.event)
-        self.events.append((f"measured {told}", mechanism.event))
+        self.events.append((f"measured {purpose}", mechanism.event))
         value = exact.ravel() if exact.size > 1 else int(exact.sum())
         noisy = np.asarray(mechanism.release(value, receipt).value, dtype=np.int64).reshape(exact.shape)
         return Measured(clique, noisy / self.scale, float(2 * (scale / self.scale) ** 2))
 
-    def choose(self, scores: Sequence[int], sensitivity: int, rho: Fraction, told: str) -> int:
+    def choose(self, scores: Sequence[int], sensitivity: int, rho: Fraction, purpose: str) -> int:
         """The place of a large score; neighbours move each score by at most ``sensitivity``."""
         mechanism = choice_for(rho, sensitivity)
         receipt = self.filter.spend(mechanism.event)
-        self.events.append((f"chose {told}", mechanism.event))
+        self.events.append((f"chose {purpose}", mechanism.event))
         place = mechanism.release(list(scores), receipt).value
         return int(place)

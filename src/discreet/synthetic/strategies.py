@@ -87,14 +87,14 @@ def identity(cells: int) -> Strategy:
 
 def trees(cells: int) -> list[Strategy]:
     """Trees of counts over the cells, in every branching worth trying."""
-    found = []
+    strategies = []
     for branching in BRANCHINGS:
         if cells > EXPLICIT or cells < 4 or branching >= cells:
             continue
         tree = Tree(cells, branching)
         matrix = np.stack([tree.nodes(row) for row in np.eye(cells, dtype=np.int64)], axis=1)
-        found.append(Strategy(f"tree of branching {branching}", cells, matrix))
-    return found
+        strategies.append(Strategy(f"tree of branching {branching}", cells, matrix))
+    return strategies
 
 
 def least_squares(gram: Floats, grid: int = GRID) -> Strategy | None:

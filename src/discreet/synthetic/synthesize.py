@@ -68,24 +68,26 @@ def synthesize(
     """
     budget, slack = read_budget(epsilon, delta, rho)
     source = source_of(table, domain, unit, max_rows)
-    asked = read_workload(source.domain, workload if workload is not None else f"all {min(3, len(source.domain))}-way")
+    wanted_marginals = read_workload(
+        source.domain, workload if workload is not None else f"all {min(3, len(source.domain))}-way"
+    )
     wanted = None if rows is None else _rows(rows)
     settings = replace(_settings(source.domain, quick, model_cells, impossible, public), estimator=estimator)
-    need = memory_bytes(source.domain, candidates(asked), settings, wanted or 0)
+    need = memory_bytes(source.domain, candidates(wanted_marginals), settings, wanted or 0)
     if memory is not None and need > integer(memory, "memory", at_least=1):
         raise BadParameter(
             "memory", memory, f"must be at least {need:,} bytes for this workload and model; coarsen columns"
         )
 
-    def finish(found: Run) -> Synthetic:
-        count = round(found.fit.total) if wanted is None else wanted
-        codes = draw_rows(found.fit.model, min(count, MOST_ROWS), np.random.default_rng())
-        return Synthetic(found.domain, found, codes, found.spending.promise(slack), need)
+    def finish(finished: Run) -> Synthetic:
+        count = round(finished.fit.total) if wanted is None else wanted
+        codes = draw_rows(finished.fit.model, min(count, MOST_ROWS), np.random.default_rng())
+        return Synthetic(finished.domain, finished, codes, finished.spending.promise(slack), need)
 
     with Progress(progress) as shown:
         shown.step(f"counting; at most {need / 1e6:,.0f} MB of memory")
         return then(
-            lambda: run(source, asked, budget, settings=settings, cancel=cancel, progress=shown),
+            lambda: run(source, wanted_marginals, budget, settings=settings, cancel=cancel, progress=shown),
             finish,
         )
 
@@ -98,8 +100,8 @@ def memory_for(
     >>> memory_for(Domain({"sex": ["f", "m"], "smoker": ["no", "yes"]}), quick=True) < 100_000_000
     True
     """
-    asked = read_workload(domain, workload if workload is not None else f"all {min(3, len(domain))}-way")
-    return memory_bytes(domain, candidates(asked), _settings(domain, quick, model_cells, (), None), rows)
+    wanted_marginals = read_workload(domain, workload if workload is not None else f"all {min(3, len(domain))}-way")
+    return memory_bytes(domain, candidates(wanted_marginals), _settings(domain, quick, model_cells, (), None), rows)
 
 
 def source_of(table: Any, domain: Any, unit: str | None, max_rows: int | None) -> MarginalSource:
@@ -150,19 +152,19 @@ def _settings(
 def _impossible(domain: Domain, conditions: Sequence[str]) -> dict[tuple[int, ...], Any]:
     if isinstance(conditions, str):
         raise BadParameter("impossible", conditions, "must be a list of conditions")
-    found: dict[tuple[int, ...], Any] = {}
+    tables: dict[tuple[int, ...], Any] = {}
     for where in conditions:
         p = predicate(domain, where)
         if p.table.all():
             raise BadParameter("impossible", where, "must leave something possible")
         table = np.where(p.table, -np.inf, 0.0)
-        found[p.clique] = np.minimum(found.get(p.clique, 0.0), table)
-    return found
+        tables[p.clique] = np.minimum(tables.get(p.clique, 0.0), table)
+    return tables
 
 
 def _public(domain: Domain, given: Mapping[Sequence[str] | str, Any]) -> tuple[Measured, ...]:
     """Known shares as counts of a large table with little noise: they weigh more than anything that is measured."""
-    found = []
+    measured = []
     for names, shares in given.items():
         columns = (names,) if isinstance(names, str) else tuple(names)
         clique = domain.places(columns)
@@ -174,5 +176,5 @@ def _public(domain: Domain, given: Mapping[Sequence[str] | str, Any]) -> tuple[M
             )
         if (table < 0).any() or table.sum() <= 0:
             raise BadData(f"public shares of {', '.join(columns)} must be at least 0, and not all 0")
-        found.append(Measured(clique, table.transpose(order) / table.sum(), 0.0))
-    return tuple(found)
+        measured.append(Measured(clique, table.transpose(order) / table.sum(), 0.0))
+    return tuple(measured)

@@ -122,10 +122,10 @@ class Workload:
     @property
     def cliques(self) -> dict[tuple[int, ...], Fraction]:
         """The marginals that are needed, each with its weight."""
-        found: dict[tuple[int, ...], Fraction] = {}
+        weights: dict[tuple[int, ...], Fraction] = {}
         for question in self.questions:
-            found[question.clique] = found.get(question.clique, Fraction(0)) + question.weight
-        return found
+            weights[question.clique] = weights.get(question.clique, Fraction(0)) + question.weight
+        return weights
 
     @property
     def conditioned(self) -> set[int]:
@@ -171,14 +171,14 @@ def workload(domain: Domain, what: Asked) -> Workload:
 
 
 def _all_ways(domain: Domain, what: str) -> list[Marginal]:
-    found = _ALL.fullmatch(what.strip())
-    if not found or not 1 <= int(found[1]) <= len(domain):
+    ways = _ALL.fullmatch(what.strip())
+    if not ways or not 1 <= int(ways[1]) <= len(domain):
         raise BadParameter(
             "workload", what, f'must be "all k-way" with k from 1 to {len(domain)}, or a list of questions'
         )
     return [
         Marginal(tuple(domain.columns[c] for c in clique))
-        for clique in combinations(range(len(domain)), int(found[1]))
+        for clique in combinations(range(len(domain)), int(ways[1]))
         if domain.size(clique) <= MOST_CELLS
     ] or [_too_large(domain, what)]
 
@@ -208,8 +208,8 @@ def _question(domain: Domain, ask: Any) -> Question:
             rows = ((cell >= first[:, None]) & (cell <= last[:, None])).astype(np.int8)
             return Question(ask, domain.places([name]), rows, weight)
         case Count(where=where, weight=weight):
-            found = predicate(domain, where)
-            return Question(ask, found.clique, found.table.reshape(1, -1).astype(np.int8), weight)
+            condition = predicate(domain, where)
+            return Question(ask, condition.clique, condition.table.reshape(1, -1).astype(np.int8), weight)
         case Predicate():
             return _question(domain, Count(ask))
         case str():

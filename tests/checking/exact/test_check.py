@@ -65,7 +65,7 @@ class Underpriced:
     def __init__(self, release: Any, cheaper: Any) -> None:
         self.map, self.mechanism, self.draw = release.map, release.mechanism, release.draw
         self.input_metric, self.input_domain = release.input_metric, release.input_domain
-        self.event, self.told = cheaper.event, release.told
+        self.event, self.story = cheaper.event, release.story
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def test_norms_of_a_vector_of_four_whole_numbers(sensitivity: L1 | L2 | Linf, sq
 
 def test_the_price_of_a_pair_is_kept_by_its_own_law() -> None:
     m = gaussian(sensitivity=2, epsilon=1, delta="1e-5")
-    assert m.asked == Approx(1, "1e-5")
+    assert m.goal == Approx(1, "1e-5")
     assert m.cost.startswith("epsilon 1, delta 1e-05 (rho ")
     assert delta_up(m.sigma_squared, 2, F(1)) <= F(1, 10**5)
 

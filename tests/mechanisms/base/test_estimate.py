@@ -46,7 +46,7 @@ class Ratio(Estimate[tuple[int, int], tuple[int, int]]):
         self.finished.append(noisy)
         return noisy[0] / noisy[1], Bar()
 
-    def told(self) -> str:
+    def derivation(self) -> str:
         return "divided"
 
 

@@ -175,7 +175,7 @@ def test_the_answer_has_all_that_an_answer_has() -> None:
     assert answer.cost == "epsilon 1"
     assert answer.accuracy is release.accuracy
     assert answer.error_at("0.95") == release.error_at("0.95") == 4.0
-    assert answer.story == release.told()
+    assert answer.story == release.story()
     assert release.explain().splitlines() == [
         "1. kept rows where isupper holds",
         "2. grouped by the row under 2 public keys",
@@ -258,7 +258,7 @@ def test_a_map_before_a_release_multiplies_the_distance() -> None:
     assert people.input_metric == units("id")
     assert [people.cost(d) for d in (1, 2)] == [Pure("4/5"), Pure("8/5")]
     assert people.accuracy is release.accuracy
-    assert people.told() == ("kept at most 4 rows of each unit by 'id'", *release.told())
+    assert people.story() == ("kept at most 4 rows of each unit by 'id'", *release.story())
     assert isinstance(people([{"id": 1}]).value, int)
     with pytest.raises(BadParameter, match="must be priced for rows added, removed or changed"):
         stable.cap_rows(4, unit="id", neighbours=CHANGE_ONE) >> release

@@ -72,7 +72,7 @@ def test_nothing_else_stands_behind_a_map() -> None:
 
 def test_how_a_chain_is_described() -> None:
     chain = stable.cap_rows(1, unit="id") >> stable.filter(bool) >> stable.sum_by(["a"], by="k", of="x", bounds=(0, 9))
-    assert chain.told() == (
+    assert chain.story() == (
         "kept at most 1 row of each unit by 'id'",
         "kept rows where bool holds",
         "grouped by 'k' under 1 public keys",

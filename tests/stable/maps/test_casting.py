@@ -67,7 +67,7 @@ def test_no_row_is_lost_and_the_kind_is_known_behind_it() -> None:
         assert len(tested(NASTY)) == len(NASTY)
         assert tested.output_domain == Rows(kind)
         assert tested.stability(3) == 3
-    assert stable.cast(int, otherwise=4).told() == ("cast to int, or 4",)
+    assert stable.cast(int, otherwise=4).story() == ("cast to int, or 4",)
 
 
 @pytest.mark.parametrize(

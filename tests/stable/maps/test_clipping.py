@@ -20,7 +20,7 @@ def test_clamped_and_rounded() -> None:
     assert clipped([-3, -2, 0, 5, 6, 2.5, 3.5, INF, -INF, BIG, True]) == [-2, -2, 0, 5, 5, 2, 4, 5, -2, 5, 1]
     assert clipped([None, NAN, "3", [3]]) == [1, 1, 1, 1]
     assert clipped.output_domain == Rows(Whole(-2, 5))
-    assert clipped.told() == ("clamped to [-2, 5]",)
+    assert clipped.story() == ("clamped to [-2, 5]",)
 
 
 def test_the_number_nearest_to_0_stands_for_what_is_missing() -> None:

@@ -60,7 +60,7 @@ def test_what_is_counted() -> None:
     assert stable.count_by([2, "a"], by=0)([("a", 1), (2, 0), (2.0, 0), ("b", 2), None]) == [2, 1]
     assert stable.count().output_domain == Number()
     assert stable.count_by(["a", "b"]).output_domain == Vector(2, ("a", "b"))
-    assert stable.count().told() == ("counted rows",)
+    assert stable.count().story() == ("counted rows",)
 
 
 def keys_from_the_data(rows: list[Any]) -> list[int]:

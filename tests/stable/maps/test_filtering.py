@@ -46,7 +46,7 @@ def test_the_number_of_rows_is_private_behind_it() -> None:
     grouped = filtered.after(Groups(("a", "b")), CHANGE)
     assert grouped({"a": [0, 1], "b": [0]}) == {"a": [1], "b": []}
     assert grouped.output_domain == Groups(("a", "b"))
-    assert grouped.told() == ("kept rows where bool holds",)
+    assert grouped.story() == ("kept rows where bool holds",)
 
 
 def the_odd_row_dropped(rows: list[Any]) -> list[Any]:

@@ -38,7 +38,7 @@ def test_a_changed_row_may_change_its_group(before: RowMetric, behind: RowMetric
 def test_the_kind_of_row_is_known_behind_it() -> None:
     chain = stable.clip(0, 3) >> stable.group_by([0, 1], by=None)
     assert chain.output_domain == Groups((0, 1), Whole(0, 3))
-    assert chain.told()[1] == "grouped by the row under 2 public keys"
+    assert chain.story()[1] == "grouped by the row under 2 public keys"
 
 
 def test_keys_from_the_data_are_refuted() -> None:

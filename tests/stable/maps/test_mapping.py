@@ -22,7 +22,7 @@ def test_numbers_are_clamped_rounded_and_never_missing() -> None:
     mapped = stable.map(inverse, bounds=(-10, 50), missing=7)
     assert mapped([4, 1, -2, -100, 0, None, NAN, INF, 8, 40]) == [25, 50, -10, -1, 7, 7, 7, 0, 12, 2]
     assert mapped.output_domain == Rows(Whole(-10, 50))
-    assert mapped.told() == ("took inverse of each row, clamped to [-10, 50]",)
+    assert mapped.story() == ("took inverse of each row, clamped to [-10, 50]",)
 
 
 def test_the_callers_own_value_comes_out() -> None:
@@ -32,7 +32,7 @@ def test_the_callers_own_value_comes_out() -> None:
     assert results == [1, 1, 1, "a", "a", "a"]
     assert {type(result) for result in results} == {int, str}
     assert mapped.output_domain == Rows(OneOf((1, "a")))
-    assert mapped.told() == ("took <lambda> of each row, one of 2 public values",)
+    assert mapped.story() == ("took <lambda> of each row, one of 2 public values",)
 
 
 def test_a_function_without_a_name() -> None:
@@ -40,7 +40,7 @@ def test_a_function_without_a_name() -> None:
         def __call__(self, row: Any) -> Any:
             return 2 * row
 
-    assert stable.map(Double(), bounds=(0, 9)).told() == ("took a function of each row, clamped to [0, 9]",)
+    assert stable.map(Double(), bounds=(0, 9)).story() == ("took a function of each row, clamped to [0, 9]",)
     assert stable.map(Double(), bounds=(0, 9))([2, 5]) == [4, 9]
 
 

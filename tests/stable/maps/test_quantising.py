@@ -44,8 +44,8 @@ def test_a_sum_of_cells_is_exact_in_any_order() -> None:
 
 def test_the_grid_is_known_behind_it() -> None:
     assert stable.quantise(HALVES).output_domain == Rows(Whole(-4, 7))
-    assert stable.quantise(HALVES).told() == ("put on a grid of width 2^-1, clamped to [-2, 3.5]",)
-    assert stable.quantise(public_grid(0, 1, scale=1)).told() == ("put on a grid of width 2^-40, clamped to [0, 1]",)
+    assert stable.quantise(HALVES).story() == ("put on a grid of width 2^-1, clamped to [-2, 3.5]",)
+    assert stable.quantise(public_grid(0, 1, scale=1)).story() == ("put on a grid of width 2^-40, clamped to [0, 1]",)
 
 
 @pytest.mark.parametrize("grid", [5, None, (0, 1), "grid"])

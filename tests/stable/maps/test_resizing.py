@@ -32,7 +32,7 @@ def test_a_fixed_number_of_rows_is_known_behind_it() -> None:
     assert chain.maps[1].output_domain == Rows(Whole(2, 5), 10)
     assert chain.stability(1) == 3
     assert chain([4, 100]) == 4 + 5 + 8 * 2
-    assert chain.told()[1] == "cut or filled up to 10 rows"
+    assert chain.story()[1] == "cut or filled up to 10 rows"
 
 
 def test_cut_by_hash_and_not_by_order() -> None:

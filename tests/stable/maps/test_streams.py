@@ -39,7 +39,7 @@ def test_a_vector_of_clamped_numbers() -> None:
     assert vector([9, -9, None, NAN, Sulks()]) == [4, -2, 1, 1, 1, 1]
     assert vector([0] * 9) == [0] * 6
     assert vector.output_domain == Vector(6)
-    assert (stable.first(3) >> stable.as_vector(2, bounds=(0, 1))).told() == (
+    assert (stable.first(3) >> stable.as_vector(2, bounds=(0, 1))).story() == (
         "took the first 3 rows",
         "took 2 values, clamped to [0, 1]",
     )

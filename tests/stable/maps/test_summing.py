@@ -59,7 +59,7 @@ def test_what_is_summed() -> None:
     by_key = stable.sum_by(["b", "a"], by=0, of=1, bounds=(0, 9))
     assert by_key([("a", 3), ("b", 50), ("c", 1), ("a", None), ("a", 4)]) == [9, 7]
     assert by_key.output_domain == Vector(2, ("b", "a"))
-    assert by_key.told()[1] == "summed 1 clamped to [0, 9] in each group"
+    assert by_key.story()[1] == "summed 1 clamped to [0, 9] in each group"
 
 
 def test_bounds_are_taken_from_the_map_before_it() -> None:

@@ -31,7 +31,7 @@ def biased_coins(*, epsilon: Number = "0.4", gamma: Number = "0.25", samples: in
     ordinary = laplace(sensitivity=1, epsilon=e)
     robust = biased_laplace(sensitivity=1, epsilon=e, gamma=gamma)
 
-    def found(mechanism: Any, leaning: bool) -> float:
+    def certified(mechanism: Any, leaning: bool) -> float:
         run = _Leaning(mechanism, model if leaning else None)
         return audit(run, pair=(0, 1), claim=Pure(e), samples=samples).epsilon_lower
 
@@ -39,9 +39,9 @@ def biased_coins(*, epsilon: Number = "0.4", gamma: Number = "0.25", samples: in
         "biased coins",
         f"certified lower bound of epsilon, with bits that may lean by {float(model.gamma):g}",
         (
-            Row("ordinary noise, fair bits", found(ordinary, False), float(e)),
-            Row("ordinary noise, biased bits", found(ordinary, True)),
-            Row("noise made for biased bits", found(robust, True), float(e)),
+            Row("ordinary noise, fair bits", certified(ordinary, False), float(e)),
+            Row("ordinary noise, biased bits", certified(ordinary, True)),
+            Row("noise made for biased bits", certified(robust, True), float(e)),
         ),
         "The promise of ordinary noise assumes fair bits (docs/explanation/randomness.md).",
     )

@@ -28,15 +28,15 @@ def precision(*, epsilon: Number = 1, samples: int = 20_000, noisy: Any = None) 
     e = positive(epsilon, "epsilon")
     textbook = noisy if noisy is not None else _Textbook(float(1 / e))
     ours = laplace(sensitivity=1, epsilon=e, real=True)
-    found = [audit(m, pair=(0.0, 1.0), claim=Pure(e), samples=samples) for m in (textbook, ours)]
+    reports = [audit(m, pair=(0.0, 1.0), claim=Pure(e), samples=samples) for m in (textbook, ours)]
     return AttackTable(
         "precision",
         "certified lower bound of epsilon, from one release each",
         (
-            Row("float noise added to a float", found[0].epsilon_lower, float(e)),
-            Row("exact noise on a grid", found[1].epsilon_lower, float(e)),
+            Row("float noise added to a float", reports[0].epsilon_lower, float(e)),
+            Row("exact noise on a grid", reports[1].epsilon_lower, float(e)),
         ),
-        f"The event against float noise: {found[0].event}.",
+        f"The event against float noise: {reports[0].event}.",
     )
 
 

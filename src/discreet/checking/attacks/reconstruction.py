@@ -28,14 +28,14 @@ def reconstruction(*, people: int = 128, questions: int | None = None, epsilon: 
     n = integer(people, "people", at_least=8)
     k = 4 * n if questions is None else integer(questions, "questions", at_least=1)
     total = positive(epsilon, "epsilon")
-    secret, asked = _bits(n), _bits(k * n).reshape(k, n)
-    exact = asked @ secret
+    secret, subsets = _bits(n), _bits(k * n).reshape(k, n)
+    exact = subsets @ secret
     once = laplace(sensitivity=1, epsilon=1)
     each = laplace(sensitivity=L1(k), epsilon=total, dimension=k)
 
     def recovered(answers: Any) -> float:
-        found = np.linalg.lstsq(asked.astype(float), np.asarray(answers, dtype=float), rcond=None)[0]
-        return float(np.mean((found >= 0.5) == secret))
+        guesses = np.linalg.lstsq(subsets.astype(float), np.asarray(answers, dtype=float), rcond=None)[0]
+        return float(np.mean((guesses >= 0.5) == secret))
 
     return AttackTable(
         "reconstruction",

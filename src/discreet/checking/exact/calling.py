@@ -52,7 +52,7 @@ class Watched:
     def __call__(self, *arguments: Any) -> Any:
         """The same as the function."""
         try:
-            found = self._function(*arguments)
+            answer = self._function(*arguments)
         except NoLaw:
             self._answered = True  # it runs; its law is another matter
             raise
@@ -60,7 +60,7 @@ class Watched:
             self._failures.add(type(error).__name__)
             raise
         self._answered = True
-        return found
+        return answer
 
     def conclude(self, subject: str) -> None:
         """Refuse a report about a function that raised on every input."""

@@ -138,8 +138,8 @@ def check_interactive(thing: Interactive, pairs: Iterable[tuple[Any, Any]], clai
     wanted = _conditions(claim)
     for first, second in pairs:
         tried += 1
-        for one, two, way in ((first, second, ""), (second, first, " (second against first)")):
-            shown = _refuted(thing, one, two, wanted)
+        for left, right, way in ((first, second, ""), (second, first, " (second against first)")):
+            shown = _refuted(thing, left, right, wanted)
             if shown is not None:
                 counterexample = Counterexample(first, second, 1, shown[0], f"{shown[1]}{way}")
                 break
@@ -295,9 +295,9 @@ class _Game:
         objects = 1 + sum(name.startswith((_COPY, _RESTORE)) and answer == _DONE for name, answer in before)
         saved = sum(name.startswith(_SAVE) and answer == _DONE for name, answer in before)
         each = [*thing.moves, *([_COPY] if thing.copy else []), *([_SAVE] if thing.save else [])]
-        found = [_named(name, place) for place in range(objects) for name in each]
-        found += [f"{_RESTORE} {place}" for place in range(saved)]
-        return [name for name in found if thing.allowed is None or thing.allowed(names, name)]
+        moves = [_named(name, place) for place in range(objects) for name in each]
+        moves += [f"{_RESTORE} {place}" for place in range(saved)]
+        return [name for name in moves if thing.allowed is None or thing.allowed(names, name)]
 
     def _answers(
         self, before: tuple[Step, ...], move: str, hidden: tuple[_Hidden, _Hidden]

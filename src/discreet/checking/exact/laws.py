@@ -141,11 +141,11 @@ def prices(event: Event) -> tuple[Measure, ...]:
         lambda e: price_renyi(e, ORDERS),
         price_gdp,
     )
-    found = []
+    prices_found = []
     for rule in rules:
         with suppress(NoPrice, NotATheorem):
-            found.append(rule(event))
-    return tuple(found)
+            prices_found.append(rule(event))
+    return tuple(prices_found)
 
 
 def against(price: Measure, p: Law, q: Law, missing: Fraction = LEFT_OUT) -> Iterator[Refutation]:

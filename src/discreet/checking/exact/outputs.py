@@ -78,8 +78,8 @@ def pair_of(
         return product([pair_of(each, first, second, depth=depth) for each in thing.releases])
     if isinstance(thing, HasParts) and isinstance(thing.parts, tuple):
         groups = group_by([key for key, _ in thing.parts], by=thing.by)
-        one, two = groups(first), groups(second)
-        return product([pair_of(each, one[key], two[key], depth=depth) for key, each in thing.parts])
+        left, right = groups(first), groups(second)
+        return product([pair_of(each, left[key], right[key], depth=depth) for key, each in thing.parts])
     if isinstance(thing, OfRows) and isinstance(thing, HasRelease):
         return pair_of(thing.release, first, second, depth=depth)
     if isinstance(thing, Reads):
@@ -136,9 +136,9 @@ def _mechanism_pair(mechanism: Any, first: Any, second: Any, depth: int | None, 
         parts = zip(mechanism.independent(first), mechanism.independent(second), strict=True)
         return product([_mechanism_pair(part, x, y, depth, largest_scale) for (part, x), (_, y) in parts])
     additive = additive_in(mechanism)
-    one, two = _numbers(first), _numbers(second)
-    if additive is not None and one is not None and two is not None:
-        return _additive_pair(additive, one, two, largest_scale)
+    left, right = _numbers(first), _numbers(second)
+    if additive is not None and left is not None and right is not None:
+        return _additive_pair(additive, left, right, largest_scale)
     try:
         return Pair(_law(mechanism, first), _law(mechanism, second))
     except (NoLaw, AttributeError):
@@ -241,8 +241,8 @@ def product(pairs: Sequence[Pair]) -> Pair:
         return differ[0]
     first, second, missing = _times_all(tuple(_Factor(pair) for pair in differ))
     needed = [pair.needed for pair in differ if pair.needed is not None]
-    known = tuple(event for each in needed for event in each) if len(needed) == len(differ) else None
-    return Pair(first, second, missing, known)
+    events = tuple(event for each in needed for event in each) if len(needed) == len(differ) else None
+    return Pair(first, second, missing, events)
 
 
 class _Factor:

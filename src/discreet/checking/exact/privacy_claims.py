@@ -34,16 +34,16 @@ def check_pairs(
     laws: Laws, pairs: Iterable[tuple[Any, Any]], claim: Claim, *, subject: str, distance: object = 1
 ) -> Report:
     """A claim against the given pairs of neighbours."""
-    tried, found = 0, None
+    tried, counterexample = 0, None
     watched = Watched(laws)
     for first, second in pairs:
         tried += 1
-        found = refuted(watched, first, second, claim, distance)
-        if found is not None:
+        counterexample = refuted(watched, first, second, claim, distance)
+        if counterexample is not None:
             break
     else:
         watched.conclude(subject)
-    return Report(subject, in_words(claim), "the pairs that were given, both ways", tried, found)
+    return Report(subject, in_words(claim), "the pairs that were given, both ways", tried, counterexample)
 
 
 def check_rows(
@@ -52,15 +52,15 @@ def check_rows(
 ) -> Report:  # fmt: skip
     """The claims of a release (or of a mechanism that reads rows) against small neighbouring data."""
     watched = Watched(lambda a, b: pair_of(thing, a, b, depth=depth))
-    found = look(space, _Judge(watched, space, event_at), rows=rows, most_pairs=most_pairs, searches=searches)
-    if found.counterexample is None:
+    searched = look(space, _Judge(watched, space, event_at), rows=rows, most_pairs=most_pairs, searches=searches)
+    if searched.counterexample is None:
         watched.conclude(name_of(thing))
     return Report(
         subject=name_of(thing),
         claim=f"{space.metric}, one step: {_told_at_one(event_at)}",
-        method=found.method,
-        tried=found.tried,
-        counterexample=found.counterexample,
+        method=searched.method,
+        tried=searched.tried,
+        counterexample=searched.counterexample,
     )
 
 
@@ -76,15 +76,15 @@ class _Judge:
         claim = None if steps == float("inf") else self._event_at(max(1, int(steps)))
         if claim is None:
             return None
-        one, two = self._space.build(first), self._space.build(second)
-        pair = attempt(lambda _: self._laws(one, two), None, None)
+        left, right = self._space.build(first), self._space.build(second)
+        pair = attempt(lambda _: self._laws(left, right), None, None)
         key = None if pair is None else (int(steps), id(pair.first), id(pair.second), pair.needed)
         if key in self._fine:
             return None
-        found = refuted(self._laws, one, two, claim, int(steps))
-        if pair is not None and key is not None and found is None:
+        counterexample = refuted(self._laws, left, right, claim, int(steps))
+        if pair is not None and key is not None and counterexample is None:
             self._fine[key] = pair  # held, so that no other law takes its place in memory
-        return found
+        return counterexample
 
 
 def at_one_step(claim: Claim) -> Callable[[int], Claim | None]:
@@ -101,15 +101,15 @@ def refuted(laws: Laws, first: Any, second: Any, claim: Claim, distance: object)
     except KeyboardInterrupt:
         raise
     except BaseException:  # which of the two fails, and how, is compared
-        one, two = (outcome(lambda data: laws(data, data), data) for data in (first, second))
-        failed = [repr(x) if isinstance(x, Failed) else "did not fail" for x in (one, two)]
+        left, right = (outcome(lambda data: laws(data, data), data) for data in (first, second))
+        failed = [repr(x) if isinstance(x, Failed) else "did not fail" for x in (left, right)]
         if failed[0] == failed[1]:
             return None
         return Counterexample(
             first, second, distance, in_words(claim), f"the first {failed[0]}, the second {failed[1]}"
         )
-    found = dearer(pair.needed, claim) or _refuted_by(pair, claim)
-    return None if found is None else Counterexample(first, second, distance, *found)
+    claimed_and_shown = dearer(pair.needed, claim) or _refuted_by(pair, claim)
+    return None if claimed_and_shown is None else Counterexample(first, second, distance, *claimed_and_shown)
 
 
 def dearer(needed: tuple[Event, ...] | None, claim: Claim) -> tuple[str, str] | None:

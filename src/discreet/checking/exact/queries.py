@@ -77,11 +77,11 @@ class Tables:
 
     def rows(self, name: str, without: int | None = None) -> list[Row]:
         """All rows of a table, with or without a unit."""
-        found = list(self.public.get(name, []))
+        rows = list(self.public.get(name, []))
         for i, bundle in enumerate(self.units):
             if i != without:
-                found += bundle.get(name, [])
-        return found
+                rows += bundle.get(name, [])
+        return rows
 
     def show(self, without: int | None = None) -> dict[str, list[Row]]:
         """For a report."""
@@ -109,14 +109,14 @@ def check_query(
     backend = query.backend
     if rho is None and epsilon is None:
         rho, epsilon = (1, None) if isinstance(backend.terms.budget, ZCDP) else (None, 1)
-    asked = query.quote(Price(epsilon, rho=rho))
+    quote = query.quote(Price(epsilon, rho=rho))
     chance = random.Random(seed)  # noqa: S311 - which tables to try, not noise
     trials = [
-        Trial(one, engine or backend.engine, backend.schemas, load or (lambda _, table: table))
-        for one in (asked, *_with_some_choices(asked, chance))
+        Trial(quoted, engine or backend.engine, backend.schemas, load or (lambda _, table: table))
+        for quoted in (quote, *_with_some_choices(quote, chance))
     ]
     claim = (
-        f"one unit moves the exact numbers by no more than {asked.plan.noise.value} noise for {asked.allowance} allows"
+        f"one unit moves the exact numbers by no more than {quote.plan.noise.value} noise for {quote.allowance} allows"
     )
 
     def method(many: int) -> str:
@@ -133,16 +133,16 @@ def check_query(
                 wrong = trial.compare(made, unit)
                 if wrong is not None:
                     small, left_out, why = shrink(made, unit, wrong, trial.compare)
-                    found = Counterexample(small.show(), small.show(left_out), "1 unit", claim, why)
-                    return Report("query", claim, method(many), tried, found)
+                    counterexample = Counterexample(small.show(), small.show(left_out), "1 unit", claim, why)
+                    return Report("query", claim, method(many), tried, counterexample)
             if until is not None and monotonic() > until:
                 return Report("query", claim, method(many), tried)
     return Report("query", claim, method(tables), tried)
 
 
-def _with_some_choices(asked: Quote, chance: random.Random) -> list[Quote]:
+def _with_some_choices(quote: Quote, chance: random.Random) -> list[Quote]:
     """The answer of a query that chooses, with some of the contribution bounds and clips that it may choose."""
-    steps, quotes = asked.choosing, list[Quote]()
+    steps, quotes = quote.choosing, list[Quote]()
     for _ in range(_CHOICES if steps is not None else 0):
         assert steps is not None  # noqa: S101
         chosen = []
@@ -165,7 +165,7 @@ def _with_some_choices(asked: Quote, chance: random.Random) -> list[Quote]:
 class Trial:
     """One quoted question on one engine, to be run on made-up tables."""
 
-    asked: Quote
+    quote: Quote
     engine: Engine
     schemas: Mapping[str, Schema]
     load: Load
@@ -174,10 +174,10 @@ class Trial:
 
     def compare(self, made: Tables, unit: int) -> str | None:
         """What is wrong between the tables and the tables without that unit, as text; None if nothing is."""
-        plan = self.asked.plan
-        sets = list(zip(self.asked.parts, plan.sets, plan.selections, strict=True))
+        plan = self.quote.plan
+        sets = list(zip(self.quote.parts, plan.sets, plan.selections, strict=True))
         todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]
-        before = [] if self.asked.choosing is None else self.asked.choosing.works()
+        before = [] if self.quote.choosing is None else self.quote.choosing.works()
         works = [*before, *(job.work for some in todo for job in some)]
         if not self._last or self._last[0][0] is not made:
             self._last[:] = [(made, self._run(works, made, None))]
@@ -262,9 +262,9 @@ class Judge:
         lonely = a.keys() - b.keys()
         if len(lonely) > selection.most_keys:
             return f"a unit alone names {len(lonely)} keys, at most {selection.most_keys} are allowed"
-        one = self.noised[statistic]
-        t, cap, scale = max(1, len(lonely)), groups(self.part.caps), one.scale
-        rooted = isinstance(one.noise, Gaussian)
+        noised = self.noised[statistic]
+        t, cap, scale = max(1, len(lonely)), groups(self.part.caps), noised.scale
+        rooted = isinstance(noised.noise, Gaussian)
         weight = scale if t <= cap else (isqrt(scale * scale * cap // t) if rooted else scale * cap // t)
         if any(a[k] > weight for k in lonely):
             return f"a key that one unit alone has weighs {max(a[k] for k in lonely)}, {weight} is allowed"
@@ -285,8 +285,8 @@ def _vector(exact: Exact, i: int) -> Vector:
     return {key: int(n) for key, n in zip(exact.keys, exact.numbers[i].tolist(), strict=True)}
 
 
-def _moves(one: Noised, a: Vector, b: Vector) -> list[int]:
-    keys, statistic = {*a, *b}, one.statistic
+def _moves(noised: Noised, a: Vector, b: Vector) -> list[int]:
+    keys, statistic = {*a, *b}, noised.statistic
     if isinstance(statistic, QuantileCells):  # whatever cells: a group's rows move them by no more
         moved: dict[Any, int] = {}
         for key in keys:
@@ -294,7 +294,7 @@ def _moves(one: Noised, a: Vector, b: Vector) -> list[int]:
         return list(moved.values())
     if not isinstance(statistic, Bins):
         return [a.get(k, 0) - b.get(k, 0) for k in keys]
-    tree = tree_of(statistic, one.noise)
+    tree = tree_of(statistic, noised.noise)
     leaves: dict[Any, Any] = {}
     for key in keys:
         if key[-1] is None or not 0 <= key[-1] < statistic.bins:
@@ -345,13 +345,13 @@ def make_tables(schemas: Mapping[str, Schema], chance: random.Random, most_rows:
 
 def _bundle(schemas: Mapping[str, Schema], chance: random.Random, most_rows: int, unit: int | None) -> Bundle:
     """The rows of one unit; a foreign key leads to a row of the same unit, or nowhere."""
-    found: Bundle = {}
+    bundle: Bundle = {}
     many = chance.choice((1, 2, most_rows, 3 * most_rows))
     for name, schema in schemas.items():
         if not schema.table.public:
             rows = chance.randint(0, 1 if schema.table.unit == EACH_ROW else many)
-            found[name] = [_row(schema, chance, _links(schemas, name, unit, chance)) for _ in range(rows)]
-    return found
+            bundle[name] = [_row(schema, chance, _links(schemas, name, unit, chance)) for _ in range(rows)]
+    return bundle
 
 
 def _links(schemas: Mapping[str, Schema], name: str, unit: int | None, chance: random.Random) -> Row:
@@ -455,27 +455,27 @@ def shrink(made: Tables, unit: int, wrong: str, again: Callable[[Tables, int], s
     place = failed = 0  # it goes on where something was left out: what was needed before is needed after, nearly always
     while failed < len(smaller):
         candidate = smaller[place % len(smaller)]
-        found = again(*candidate)
-        if found is None:
+        still_wrong = again(*candidate)
+        if still_wrong is None:
             place, failed = place + 1, failed + 1
         else:
-            (made, unit), wrong, failed = candidate, found, 0
+            (made, unit), wrong, failed = candidate, still_wrong, 0
             smaller = _smaller(made, unit)
     return made, unit, wrong
 
 
 def _smaller(made: Tables, unit: int) -> list[tuple[Tables, int]]:
-    found = [(Tables(made.public, (made.units[unit],)), 0)] if len(made.units) > 2 else []
-    found += [
+    smaller = [(Tables(made.public, (made.units[unit],)), 0)] if len(made.units) > 2 else []
+    smaller += [
         (Tables(made.public, made.units[:i] + made.units[i + 1 :]), unit - (i < unit))
         for i in range(len(made.units))
         if i != unit
     ]
     for i, bundle in enumerate(made.units):
         for less in _less(bundle):
-            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))
-    found += [(Tables(less, made.units), unit) for less in _less(made.public)]
-    return found
+            smaller.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))
+    smaller += [(Tables(less, made.units), unit) for less in _less(made.public)]
+    return smaller
 
 
 def _less(bundle: Bundle) -> list[Bundle]:

@@ -114,32 +114,32 @@ def replay(
     release 2, ...: the exact input of the noise moves by 5 in L1, which costs epsilon 5
     """
     first, second = pair
-    one = Tape()
-    ended = outcome(lambda data: pipeline(data, one.release), first)
-    two = Tape(one)
-    again = outcome(lambda data: pipeline(data, two.release), second)
-    found = (
-        _different_path(one, two, ended, again)
-        or _moved_too_far(one, two, distance, depth)
-        or _too_dear(one, claim, distance)
+    left = Tape()
+    ended = outcome(lambda data: pipeline(data, left.release), first)
+    right = Tape(left)
+    again = outcome(lambda data: pipeline(data, right.release), second)
+    refutation = (
+        _different_path(left, right, ended, again)
+        or _moved_too_far(left, right, distance, depth)
+        or _too_dear(left, claim, distance)
     )
     return Report(
         subject=name_of(pipeline),
         claim="the same releases on both inputs, each within what it declares"
         + (f", and {in_words(claim)} together" if claim is not None else ""),
-        method=f"one run with its {len(one.steps)} releases frozen",
+        method=f"one run with its {len(left.steps)} releases frozen",
         tried=1,
-        counterexample=None if found is None else Counterexample(first, second, distance, *found),
+        counterexample=None if refutation is None else Counterexample(first, second, distance, *refutation),
     )
 
 
-def _different_path(one: Tape, two: Tape, ended: Any, again: Any) -> tuple[str, str] | None:
+def _different_path(left: Tape, right: Tape, ended: Any, again: Any) -> tuple[str, str] | None:
     claimed = "the same releases on both inputs"
-    for place, (a, b) in enumerate(zip(one.steps, two.steps, strict=False), 1):
+    for place, (a, b) in enumerate(zip(left.steps, right.steps, strict=False), 1):
         if a.event != b.event:
             return claimed, f"release {place} is {_named(a)} on the first and {_named(b)} on the second"
-    if len(one.steps) != len(two.steps):
-        return claimed, f"{len(one.steps)} releases on the first, and {len(two.steps)} or more on the second"
+    if len(left.steps) != len(right.steps):
+        return claimed, f"{len(left.steps)} releases on the first, and {len(right.steps)} or more on the second"
     if isinstance(ended, Failed) or isinstance(again, Failed):
         return None if ended == again else (claimed, f"the first {_end(ended)}, the second {_end(again)}")
     if not _same(ended, again):
@@ -150,17 +150,17 @@ def _different_path(one: Tape, two: Tape, ended: Any, again: Any) -> tuple[str, 
     return None
 
 
-def _moved_too_far(one: Tape, two: Tape, distance: int, depth: int | None) -> tuple[str, str] | None:
-    for place, (a, b) in enumerate(zip(one.steps, two.steps, strict=True), 1):
+def _moved_too_far(left: Tape, right: Tape, distance: int, depth: int | None) -> tuple[str, str] | None:
+    for place, (a, b) in enumerate(zip(left.steps, right.steps, strict=True), 1):
         pair = _pair(a, b, depth)
         claim = a.mechanism.event(distance) if callable(a.mechanism.event) else a.event
-        found = dearer(pair.needed, claim)
-        if found is None:
+        refutation = dearer(pair.needed, claim)
+        if refutation is None:
             shown = next(refutations(claim, pair.first, pair.second, pair.missing), None)
             shown = shown or next(refutations(claim, pair.second, pair.first, pair.missing), None)
-            found = None if shown is None else (shown.claim, shown.shown)
-        if found is not None:
-            return found[0], f"release {place}, {_named(a)}: {found[1]}"
+            refutation = None if shown is None else (shown.claim, shown.shown)
+        if refutation is not None:
+            return refutation[0], f"release {place}, {_named(a)}: {refutation[1]}"
     return None
 
 
@@ -171,10 +171,10 @@ def _pair(a: Step, b: Step, depth: int | None) -> Pair:
         raise NoLaw(f"release of {_named(a)}: {none}") from None
 
 
-def _too_dear(one: Tape, claim: Claim | None, distance: int) -> tuple[str, str] | None:
-    if claim is None or not one.steps:
+def _too_dear(left: Tape, claim: Claim | None, distance: int) -> tuple[str, str] | None:
+    if claim is None or not left.steps:
         return None
-    ran = [s.mechanism.event(distance) if callable(s.mechanism.event) else s.event for s in one.steps]
+    ran = [s.mechanism.event(distance) if callable(s.mechanism.event) else s.event for s in left.steps]
     total = events.Composed(ran)
     if isinstance(claim, Event):
         costs, allowed = outcome(price, total), outcome(price, claim)

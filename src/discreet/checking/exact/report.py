@@ -86,7 +86,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The report as plain data; inputs are written out as Python would print them."""
-        found = self.counterexample
+        example = self.counterexample
         return {
             "ok": self.ok,
             "subject": self.subject,
@@ -94,13 +94,13 @@ class Report:
             "method": self.method,
             "tried": self.tried,
             "counterexample": None
-            if found is None
+            if example is None
             else {
-                "first": written(found.first),
-                "second": written(found.second),
-                "distance": str(found.distance),
-                "claimed": found.claimed,
-                "shown": found.shown,
+                "first": written(example.first),
+                "second": written(example.second),
+                "distance": str(example.distance),
+                "claimed": example.claimed,
+                "shown": example.shown,
             },
             "parts": [part.to_dict() for part in self.parts],
         }
@@ -111,15 +111,15 @@ class Report:
 
     def to_html(self) -> str:
         """The report as a piece of HTML."""
-        found = self.counterexample
+        example = self.counterexample
         rows = [("claimed", self.claim), ("tried", f"{self.tried:,} pairs; {self.method}")]
-        if found is not None:
+        if example is not None:
             rows += [
-                ("counterexample", written(found.first)),
-                ("and", written(found.second)),
-                ("distance", str(found.distance)),
-                ("claimed there", found.claimed),
-                ("shown", found.shown),
+                ("counterexample", written(example.first)),
+                ("and", written(example.second)),
+                ("distance", str(example.distance)),
+                ("claimed there", example.claimed),
+                ("shown", example.shown),
             ]
         cells = "".join(f"<tr><th>{html.escape(a)}</th><td>{html.escape(b)}</td></tr>" for a, b in rows)
         inside = "".join(part.to_html() for part in self.parts)

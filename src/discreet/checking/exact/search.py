@@ -42,8 +42,8 @@ def look(space: Space, judge: Judge, *, rows: int, most_pairs: int, searches: in
                 cut = True
                 break
             tried += 1
-            if (found := judge(first, second)) is not None:
-                return Found(tried, _words(space, size - 1, 0), shrunk(space, judge, first, second, found))
+            if (counterexample := judge(first, second)) is not None:
+                return Found(tried, _words(space, size - 1, 0), shrunk(space, judge, first, second, counterexample))
         if cut:
             break
         complete = size
@@ -55,8 +55,8 @@ def look(space: Space, judge: Judge, *, rows: int, most_pairs: int, searches: in
         if not space.ordered:
             second = tuple(choose.sample(second, len(second)))
         tried += 1
-        if (found := judge(first, second)) is not None:
-            return Found(tried, _words(space, complete, n + 1), shrunk(space, judge, first, second, found))
+        if (counterexample := judge(first, second)) is not None:
+            return Found(tried, _words(space, complete, n + 1), shrunk(space, judge, first, second, counterexample))
     return Found(tried, _words(space, complete, searches))
 
 
@@ -82,17 +82,17 @@ def _words(space: Space, complete: int, searches: int) -> str:
 # --- smaller --------------------------------------------------------------------------------------------------------
 
 
-def shrunk(space: Space, judge: Judge, first: Data, second: Data, found: Counterexample) -> Counterexample:
+def shrunk(space: Space, judge: Judge, first: Data, second: Data, counterexample: Counterexample) -> Counterexample:
     """The smallest counterexample that greedy steps from this one lead to."""
     for _ in range(_ROUNDS_OF_SHRINKING):
-        for one, two in _simpler(space, first, second):
-            better = judge(one, two)
-            if better is not None and better.distance <= found.distance:
-                first, second, found = one, two, better
+        for left, right in _simpler(space, first, second):
+            better = judge(left, right)
+            if better is not None and better.distance <= counterexample.distance:
+                first, second, counterexample = left, right, better
                 break
         else:
-            return found
-    return found
+            return counterexample
+    return counterexample
 
 
 def _simpler(space: Space, first: Data, second: Data) -> Iterator[tuple[Data, Data]]:

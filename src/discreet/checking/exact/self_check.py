@@ -47,8 +47,8 @@ _MARKS = [0, 5, 10]
 
 
 def _report(oracle: Any) -> tuple[Any, dict[str, Any]]:
-    one = OneReport(oracle)
-    return one, {"pairs": one.pairs()}
+    session = OneReport(oracle)
+    return session, {"pairs": session.pairs()}
 
 
 def _stream(budget: Pure | ZCDP, method: str, steps: int) -> tuple[Any, dict[str, Any]]:

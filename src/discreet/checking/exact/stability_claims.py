@@ -75,30 +75,30 @@ def check_stability(
 ) -> Report:
     """The claim of a stable map against small neighbours."""
     judge = _Judge(map, space)
-    found = look(space, judge, rows=rows, most_pairs=most_pairs, searches=searches)
+    searched = look(space, judge, rows=rows, most_pairs=most_pairs, searches=searches)
     return Report(
         subject=subject or name_of(map),
         claim=f"{map.input_metric}, one step: outputs at most {_moved(map.stability(1))} apart "
         f"({map.output_metric}); the same on all orders of the rows, and no failure that depends on them",
-        method=found.method,
-        tried=found.tried,
-        counterexample=found.counterexample,
+        method=searched.method,
+        tried=searched.tried,
+        counterexample=searched.counterexample,
     )
 
 
 def check_stability_pairs(map: StableLike, pairs: Iterable[tuple[Any, Any]]) -> Report:
     """The claim of a stable map against given inputs of any kind, at the distance that its own metric says."""
-    tried, found = 0, None
+    tried, counterexample = 0, None
     for first, second in pairs:
         tried += 1
         steps = map.input_metric.between(first, second)
         claimed = map.stability(steps)
         shown = compare(outcome(map, first), outcome(map, second), map.output_metric, claimed)
         if shown is not None:
-            found = Counterexample(first, second, steps, f"outputs at most {_moved(claimed)} apart", shown)
+            counterexample = Counterexample(first, second, steps, f"outputs at most {_moved(claimed)} apart", shown)
             break
     claim = f"outputs no further apart than its stability says ({map.output_metric})"
-    return Report(name_of(map), claim, "the pairs that were given", tried, found)
+    return Report(name_of(map), claim, "the pairs that were given", tried, counterexample)
 
 
 class _Judge:
@@ -117,8 +117,8 @@ class _Judge:
         shown = compare(self._output(first), self._output(second), self._map.output_metric, claimed)
         if shown is None:
             return None
-        one, two = self._space.build(first), self._space.build(second)
-        return Counterexample(one, two, int(steps), f"outputs at most {_moved(claimed)} apart", shown)
+        left, right = self._space.build(first), self._space.build(second)
+        return Counterexample(left, right, int(steps), f"outputs at most {_moved(claimed)} apart", shown)
 
     def _output(self, data: Data) -> Any:
         key = tuple(map(identity, data))
@@ -178,16 +178,11 @@ def _moved(moved: Any) -> str:
 
 def name_of(thing: Any) -> str:
     """What to call it in a report: what it says of itself, or its name."""
-    told = getattr(thing, "told", None)
-    if callable(told):
-        steps = outcome(lambda _: told(), None)
+    story = getattr(thing, "story", None)
+    if callable(story):
+        steps = outcome(lambda _: story(), None)
         if isinstance(steps, tuple):
             return " → ".join(map(str, steps))
         if isinstance(steps, str):
-            return steps
-    story = getattr(thing, "story", None)
-    if callable(story):
-        text = outcome(lambda _: story(), None)
-        if isinstance(text, str):
-            return f"{type(thing).__name__}: {text}"
+            return f"{type(thing).__name__}: {steps}"
     return str(getattr(thing, "__name__", type(thing).__name__))

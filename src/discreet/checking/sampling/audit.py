@@ -182,8 +182,8 @@ def audit(
 def _answered(subject: str, drawn: Samples) -> None:
     """A black box that raises on every run has not been audited at all."""
     outcomes = (*drawn.first, *drawn.second)
-    if all(isinstance(one, Raised) for one in outcomes):
-        never_answered(subject, {str(one) for one in outcomes})
+    if all(isinstance(outcome, Raised) for outcome in outcomes):
+        never_answered(subject, {str(outcome) for outcome in outcomes})
 
 
 def _each(failure: float) -> float:
@@ -196,8 +196,8 @@ def _certified(
 ) -> AuditReport:
     searched = len(drawn.first) // SEARCHED
     fresh = [side[searched:] for side in (drawn.first, drawn.second)]
-    one, two = (sum(map(choice.question.holds, side)) for side in fresh)
-    likely, other = (two, one) if choice.swapped else (one, two)
+    first_held, second_held = (sum(map(choice.question.holds, side)) for side in fresh)
+    likely, other = (second_held, first_held) if choice.swapped else (first_held, second_held)
     of = len(fresh[0])
     p_low = float(lower(likely, of, _each(failure)))
     q_up = float(upper(other, of, _each(failure)))
@@ -224,9 +224,9 @@ def epsilon_at(p_low: float, q_up: float, delta: float) -> float:
     >>> round(epsilon_at(0.5, 0.1, 0.0), 3), round(epsilon_at(0.9, 0.5, 0.0), 3)
     (1.609, 1.609)
     """
-    one = epsilon_from(np.array(p_low), np.array(q_up), delta)
-    other = epsilon_from(np.array(1 - q_up), np.array(1 - p_low), delta)
-    return float(max(one, other))
+    inside = epsilon_from(np.array(p_low), np.array(q_up), delta)
+    outside = epsilon_from(np.array(1 - q_up), np.array(1 - p_low), delta)
+    return float(max(inside, outside))
 
 
 def consequences(claim: Measure) -> list[tuple[float, float]]:
@@ -257,10 +257,10 @@ def _floats(promise: Approx) -> tuple[float, float]:
 def _chosen_pair(pair: tuple[Any, Any] | None, pairs: Iterable[tuple[Any, Any]] | None) -> list[tuple[Any, Any]]:
     if (pair is None) == (pairs is None):
         raise BadParameter("pair", pair, "must be given, or pairs, and not both")
-    found = [pair] if pair is not None else list(pairs or ())
-    if not found or any(not isinstance(each, tuple) or len(each) != 2 for each in found):
+    chosen = [pair] if pair is not None else list(pairs or ())
+    if not chosen or any(not isinstance(each, tuple) or len(each) != 2 for each in chosen):
         raise BadParameter("pair", pair, "must be two neighbouring inputs, as in (D, E)")
-    return found
+    return chosen
 
 
 def _most_promising(  # noqa: PLR0917 - one inner step of ``audit``
@@ -276,8 +276,8 @@ def _most_promising(  # noqa: PLR0917 - one inner step of ``audit``
 
     def margin(pair: tuple[Any, Any]) -> float:
         drawn = draw(run, pair, each)
-        found = best_questions(drawn.first, drawn.second, targets, fresh=fresh, failure=_each(failure))
-        return max(choice.margin for choice in found)
+        choices = best_questions(drawn.first, drawn.second, targets, fresh=fresh, failure=_each(failure))
+        return max(choice.margin for choice in choices)
 
     return max(pairs, key=margin)
 

@@ -25,8 +25,8 @@ def lower(seen: ArrayLike, of: ArrayLike, failure: float) -> Floats:
     from scipy.special import betaincinv
 
     k, n = np.asarray(seen, dtype=np.float64), np.asarray(of, dtype=np.float64)
-    found: Any = betaincinv(np.maximum(k, 1), n - k + 1, failure)
-    return np.where(k > 0, np.maximum(found * (1 - _GIVEN_AWAY), 0), 0.0)
+    bound: Any = betaincinv(np.maximum(k, 1), n - k + 1, failure)
+    return np.where(k > 0, np.maximum(bound * (1 - _GIVEN_AWAY), 0), 0.0)
 
 
 def upper(seen: ArrayLike, of: ArrayLike, failure: float) -> Floats:

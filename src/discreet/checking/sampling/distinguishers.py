@@ -71,10 +71,10 @@ def best_questions(
     held = np.array(counted, dtype=np.float64)
     sizes = (len(first), len(second))
     plainly = np.array([_effort(question.words) for question in candidates])
-    found = [_best(held, sizes, targets, plainly, (caution, fresh, failure)) for caution in CAUTIONS]
+    choices = [_best(held, sizes, targets, plainly, (caution, fresh, failure)) for caution in CAUTIONS]
     return [
         Choice(negation(candidates[i]) if negated else candidates[i], swapped, target, margin)
-        for margin, i, swapped, negated, target in dict.fromkeys(found)
+        for margin, i, swapped, negated, target in dict.fromkeys(choices)
     ]
 
 
@@ -136,8 +136,8 @@ def nested_questions(first: Sequence[Outcome], second: Sequence[Outcome], points
 def epsilon_from(p_low: Floats, q_up: Floats, delta: float) -> Floats:
     """log((p - δ)/q); minus infinity where p does not exceed δ."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Floats = np.log(np.maximum(p_low - delta, 0.0) / q_up)
-    return np.nan_to_num(found, nan=-np.inf, neginf=-np.inf, posinf=np.inf)
+        epsilons: Floats = np.log(np.maximum(p_low - delta, 0.0) / q_up)
+    return np.nan_to_num(epsilons, nan=-np.inf, neginf=-np.inf, posinf=np.inf)
 
 
 def negation(question: Question) -> Question:
@@ -156,16 +156,16 @@ Candidate = tuple[Question, tuple[int, int]]
 def _candidates(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Candidate]:
     both = [*first, *second]
     names = _numbers_in(both)
-    asked = [Question("anything", lambda _: True), *_failures(both), *_keys(both)]
+    questions = [Question("anything", lambda _: True), *_failures(both), *_keys(both)]
     for name in [name for name in names if name[0].startswith("x")][:_MOST_CLASSES]:
-        asked += _classes(name, both)
-    found = [(question, _held(question, first, second)) for question in asked]
-    found += _equalities(first, second)
+        questions += _classes(name, both)
+    candidates = [(question, _held(question, first, second)) for question in questions]
+    candidates += _equalities(first, second)
     for name in names:
-        found += _thresholds(name, first, second)
+        candidates += _thresholds(name, first, second)
     if (line := _classifier(names, first, second)) is not None:
-        found += _thresholds(line, first, second)
-    return found
+        candidates += _thresholds(line, first, second)
+    return candidates
 
 
 def _held(question: Question, first: Sequence[Outcome], second: Sequence[Outcome]) -> tuple[int, int]:
@@ -174,8 +174,8 @@ def _held(question: Question, first: Sequence[Outcome], second: Sequence[Outcome
 
 def _failures(both: Sequence[Outcome]) -> list[Question]:
     kinds = sorted({str(x) for x in both if isinstance(x, Raised)})
-    found = [Question(f"it raises {kind}", _raises(kind)) for kind in kinds]
-    return [*found, Question("it raises", lambda x: isinstance(x, Raised))] if kinds else []
+    failures = [Question(f"it raises {kind}", _raises(kind)) for kind in kinds]
+    return [*failures, Question("it raises", lambda x: isinstance(x, Raised))] if kinds else []
 
 
 def _raises(kind: str) -> Callable[[Outcome], bool]:
@@ -184,14 +184,16 @@ def _raises(kind: str) -> Callable[[Outcome], bool]:
 
 def _equalities(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Candidate]:
     """Frequent outcomes, and the sets of the outcomes that are likeliest on one side."""
-    one, two = (Counter(map(_same, side)) for side in (first, second))
-    total = one + two
-    found: list[Candidate] = [
-        (Question(f"x = {_shown(x)}", _equals(x)), (one[x], two[x])) for x, n in total.most_common(_FREQUENT) if n > 1
+    in_first, in_second = (Counter(map(_same, side)) for side in (first, second))
+    total = in_first + in_second
+    candidates: list[Candidate] = [
+        (Question(f"x = {_shown(x)}", _equals(x)), (in_first[x], in_second[x]))
+        for x, n in total.most_common(_FREQUENT)
+        if n > 1
     ]
     if 2 < len(total) <= _MOST_OUTCOMES:
-        found += _leaning_sets(first, second)
-    return found
+        candidates += _leaning_sets(first, second)
+    return candidates
 
 
 def _leaning_sets(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Candidate]:
@@ -199,7 +201,7 @@ def _leaning_sets(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[C
     sort_by = [Counter(map(_same, side[::2])) for side in (first, second)]
     count_on = [Counter(map(_same, side[1::2])) for side in (first, second)]
     lean = sorted(sort_by[0] + sort_by[1], key=lambda x: (sort_by[0][x] + 0.5) / (sort_by[1][x] + 0.5))
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for cut in sorted({max(1, round(len(lean) * part / 20)) for part in range(1, 20)}):
         some = frozenset(lean[:cut])
         words = f"x is one of {len(some)} outcomes likelier on one side" if cut > 1 else f"x = {_shown(lean[0])}"
@@ -207,8 +209,8 @@ def _leaning_sets(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[C
         held = [
             min(len(side), 2 * sum(seen[x] for x in some)) for side, seen in zip((first, second), count_on, strict=True)
         ]
-        found.append((question, (held[0], held[1])))
-    return found
+        candidates.append((question, (held[0], held[1])))
+    return candidates
 
 
 def _same(outcome: Outcome) -> Hashable:
@@ -240,13 +242,13 @@ Getter = tuple[str, Callable[[Outcome], Any]]
 
 def _numbers_in(both: Sequence[Outcome]) -> list[Getter]:
     """Every place where outcomes hold a number, with its name: x, x[3], x['a'], the sum, the length, ..."""
-    found: list[Getter] = []
+    getters: list[Getter] = []
     if any(_is_number(x) for x in both):
-        found.append(("x", lambda x: x if _is_number(x) else None))
+        getters.append(("x", lambda x: x if _is_number(x) else None))
     longest = max((len(x) for x in both if isinstance(x, tuple)), default=0)
     if longest:
-        found += [(f"x[{i}]", _entry(i)) for i in range(min(longest, _MOST_NUMBERS))]
-        found += [
+        getters += [(f"x[{i}]", _entry(i)) for i in range(min(longest, _MOST_NUMBERS))]
+        getters += [
             ("the sum of x", _of_vector(sum)),
             ("the largest of x", _of_vector(max)),
             ("the least of x", _of_vector(min)),
@@ -254,12 +256,12 @@ def _numbers_in(both: Sequence[Outcome]) -> list[Getter]:
             ("the length", lambda x: len(x) if isinstance(x, tuple) else None),
         ]
     keys = Counter(key for x in both if isinstance(x, dict) for key in x)
-    found += [(f"x[{key!r}]", _under(key)) for key, _ in keys.most_common(_MOST_NUMBERS)]
+    getters += [(f"x[{key!r}]", _under(key)) for key, _ in keys.most_common(_MOST_NUMBERS)]
     if keys:
-        found.append(("the number of keys", lambda x: len(x) if isinstance(x, dict) else None))
+        getters.append(("the number of keys", lambda x: len(x) if isinstance(x, dict) else None))
     if any(isinstance(x, str) and not isinstance(x, Raised) for x in both):
-        found.append(("the length of the text", lambda x: len(x) if isinstance(x, str) else None))
-    return found
+        getters.append(("the length of the text", lambda x: len(x) if isinstance(x, str) else None))
+    return getters
 
 
 def _entry(i: int) -> Callable[[Outcome], Any]:
@@ -280,15 +282,15 @@ def _is_number(x: Any) -> bool:
 
 def _thresholds(name: Getter, first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Candidate]:
     words, get = name
-    one, two = (sorted(v for x in side if not _absent(v := get(x))) for side in (first, second))
-    values = sorted({*one, *two})
-    found: list[Candidate] = []
+    in_first, in_second = (sorted(v for x in side if not _absent(v := get(x))) for side in (first, second))
+    values = sorted({*in_first, *in_second})
+    candidates: list[Candidate] = []
     for v in values[:: max(1, len(values) // _THRESHOLDS)]:
-        below = bisect_left(one, v), bisect_left(two, v)
-        above = len(one) - below[0], len(two) - below[1]
-        found.append((Question(f"{words} ≥ {_short(v)}", _at_least(get, v)), above))
-        found.append((Question(f"{words} < {_short(v)}", _below(get, v)), below))
-    return found
+        below = bisect_left(in_first, v), bisect_left(in_second, v)
+        above = len(in_first) - below[0], len(in_second) - below[1]
+        candidates.append((Question(f"{words} ≥ {_short(v)}", _at_least(get, v)), above))
+        candidates.append((Question(f"{words} < {_short(v)}", _below(get, v)), below))
+    return candidates
 
 
 def _absent(v: Any) -> bool:
@@ -314,20 +316,20 @@ def _below(get: Callable[[Outcome], Any], value: Any) -> Callable[[Outcome], boo
 def _classes(name: Getter, both: Sequence[Outcome]) -> list[Question]:
     words, get = name
     floats = [v for x in both[:2000] if isinstance(v := get(x), float)]
-    found: list[Question] = []
+    classes: list[Question] = []
     if floats:
-        found += [
+        classes += [
             Question(f"{words} is NaN", _class(get, math.isnan)),
             Question(f"{words} is infinite", _class(get, lambda v: v in (math.inf, -math.inf))),
             Question(f"{words} is minus zero", _class(get, lambda v: v == 0 and math.copysign(1, v) < 0)),
         ]
-        found += [
+        classes += [
             Question(f"{words}·2^{shift} is an integer" if shift else f"{words} is an integer", _on_grid(get, shift))
             for shift in _SHIFTS
         ]
     else:
-        found += [Question(f"{words} is a multiple of {1 << k}", _multiple(get, 1 << k)) for k in (1, 2, 3, 10)]
-    return found
+        classes += [Question(f"{words} is a multiple of {1 << k}", _multiple(get, 1 << k)) for k in (1, 2, 3, 10)]
+    return classes
 
 
 def _class(get: Callable[[Outcome], Any], test: Callable[[float], bool]) -> Callable[[Outcome], bool]:

@@ -93,10 +93,10 @@ def trade_off(
         seen = sum(map(holds, side))
         return float(lower(seen, len(side), each)), seen / len(side), float(upper(seen, len(side), each))
 
-    found = []
+    band = []
     for question in questions:
         positive = rate(question.holds, second)
         caught = rate(question.holds, first)
         missed = (1 - caught[2], 1 - caught[1], 1 - caught[0])
-        found.append(Point(question.words, positive, missed))
-    return TradeOff(claim, tuple(found), failure)
+        band.append(Point(question.words, positive, missed))
+    return TradeOff(claim, tuple(band), failure)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 request_app = typer.Typer(help="Requests for budget: send one, grant it, refuse it.", no_args_is_help=True)
 Identity = Annotated[str, typer.Argument(help="the request, as `discreet request list` names it")]
-Epsilon = Annotated[str, typer.Option(help="the most that may be spent")]
-Delta = Annotated[str, typer.Option(help="with epsilon")]
-Rho = Annotated[str, typer.Option(help="instead of epsilon")]
+MostEpsilon = Annotated[str, typer.Option(help="the most that may be spent")]
+MostDelta = Annotated[str, typer.Option(help="with epsilon")]
+MostRho = Annotated[str, typer.Option(help="instead of epsilon")]
 
 
 @request_app.command("send")
@@ -33,9 +33,9 @@ def send_request(
     population: Annotated[str, typer.Argument(help="whose budget")],
     reason: Reason,
     *,
-    epsilon: Epsilon = "",
-    delta: Delta = "",
-    rho: Rho = "",
+    epsilon: MostEpsilon = "",
+    delta: MostDelta = "",
+    rho: MostRho = "",
     token_file: TokenFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -54,19 +54,20 @@ def send_request(
 def list_requests(config: ConfigFile, as_json: AsJson = False) -> None:
     """All requests, oldest first, and what was decided."""
     with open_curator_of(config) as curator:
-        found: list[dict[str, Any]] = [
+        rows: list[dict[str, Any]] = [
             {
-                "request": one.request, "analyst": one.analyst, "population": one.population, "cap": str(one.cap),
-                "reason": one.reason, "time": one.time, "state": one.state, "decided_by": one.decided_by,
-                "granted": None if one.granted is None else str(one.granted), "decision": one.decision,
+                "request": entry.request, "analyst": entry.analyst, "population": entry.population,
+                "cap": str(entry.cap), "reason": entry.reason, "time": entry.time, "state": entry.state,
+                "granted": None if entry.granted is None else str(entry.granted), "decision": entry.decision,
+                "decided_by": entry.decided_by,
             }
-            for one in curator.requests.visible(_owner())
+            for entry in curator.requests.visible(_owner())
         ]  # fmt: skip
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(rows))
         return
     table = Table("request", "analyst", "population", "limit", "", "reason", box=None)
-    for row in found:
+    for row in rows:
         cells = (row["request"], row["analyst"], row["population"], row["cap"], row["state"], row["reason"][:60])
         table.add_row(*(escape(" ".join(str(cell).split())) for cell in cells))
     Console().print(table)
@@ -79,8 +80,8 @@ def grant_request(
     request: Identity,
     *,
     epsilon: Annotated[str, typer.Option(help="another limit than the one that was asked for")] = "",
-    delta: Delta = "",
-    rho: Rho = "",
+    delta: MostDelta = "",
+    rho: MostRho = "",
     reason: Reason = "",
     as_json: AsJson = False,
 ) -> None:

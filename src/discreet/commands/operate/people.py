@@ -73,13 +73,13 @@ def list_people(config: ConfigFile, as_json: AsJson = False) -> None:
     with open_curator_of(config) as curator:
         people = [
             {
-                "name": one.name,
-                "role": one.role.value,
-                "populations": None if one.populations is None else sorted(one.populations),
-                "reads_answers": one.reads_answers,
-                "left": one.left,
+                "name": entry.name,
+                "role": entry.role.value,
+                "populations": None if entry.populations is None else sorted(entry.populations),
+                "reads_answers": entry.reads_answers,
+                "left": entry.left,
             }
-            for one in curator.people.all().values()
+            for entry in curator.people.all().values()
         ]
     if as_json:
         typer.echo(json.dumps(people))
@@ -108,6 +108,6 @@ def revoke_person(
 def _role(name: str) -> Role:
     from discreet.curator.service.people import NAMED, Role
 
-    if name not in [one.value for one in NAMED]:
-        raise BadParameter("role", name, f"must be one of {', '.join(one.value for one in NAMED)}")
+    if name not in [each.value for each in NAMED]:
+        raise BadParameter("role", name, f"must be one of {', '.join(each.value for each in NAMED)}")
     return Role(name)

@@ -101,22 +101,22 @@ def _add_analysts(app: FastAPI, curator: Curator) -> None:
     def analysts(request: Request) -> list[responses.AnalystOut]:
         """Analysts and what they may spend of the budgets that one oversees; for owners, tokens without the secrets."""
         caller, tokens = caller_of(request), curator.access.tokens().values()
-        found = [
-            (one, {name: cap for name, cap in one.caps.items() if caller.oversees(name)})
-            for one in curator.ledger.analysts.values()
+        overseen = [
+            (analyst, {name: cap for name, cap in analyst.caps.items() if caller.oversees(name)})
+            for analyst in curator.ledger.analysts.values()
         ]
         return [
             responses.AnalystOut(
-                name=one.name,
-                revoked=one.revoked,
+                name=analyst.name,
+                revoked=analyst.revoked,
                 caps={name: responses.amount(cap) for name, cap in caps.items()},
                 tokens=[
                     responses.token(token)
                     for token in tokens
-                    if caller.owner and token.name == one.name and token.role is Role.ANALYST
+                    if caller.owner and token.name == analyst.name and token.role is Role.ANALYST
                 ],
             )
-            for one, caps in found
+            for analyst, caps in overseen
             if caps or caller.oversees_all
         ]
 

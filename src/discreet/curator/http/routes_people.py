@@ -32,14 +32,14 @@ def _add_people(app: FastAPI, curator: Curator) -> None:
         tokens = curator.access.tokens().values()
         return [
             responses.PersonOut(
-                name=one.name,
-                role=one.role.value,
-                populations=None if one.populations is None else sorted(one.populations),
-                reads_answers=one.reads_answers,
-                left=one.left,
-                tokens=[responses.token(token) for token in tokens if token.name == one.name],
+                name=person.name,
+                role=person.role.value,
+                populations=None if person.populations is None else sorted(person.populations),
+                reads_answers=person.reads_answers,
+                left=person.left,
+                tokens=[responses.token(token) for token in tokens if token.name == person.name],
             )
-            for one in curator.people.all().values()
+            for person in curator.people.all().values()
         ]
 
     @app.post("/api/people", status_code=201)
@@ -59,10 +59,10 @@ def _add_people(app: FastAPI, curator: Curator) -> None:
     @app.post("/api/people/{person}/tokens", status_code=201)
     def add_token(request: Request, person: PersonName, body: requests.TokenIn) -> responses.Issued:
         """One more token for a person, shown here and never again."""
-        known = curator.people.all().get(person)
-        if known is None or known.left:
+        holder = curator.people.all().get(person)
+        if holder is None or holder.left:
             raise NotRegistered("there is no such person")
-        token = curator.access.issue(person, known.role, days=body.days, by=caller_of(request).name)
+        token = curator.access.issue(person, holder.role, days=body.days, by=caller_of(request).name)
         return responses.Issued(name=person, token=token)
 
     @app.post("/api/people/{person}/revoke")
@@ -77,7 +77,7 @@ def _add_requests(app: FastAPI, curator: Curator) -> None:
     @app.get("/api/requests")
     def listed(request: Request) -> list[responses.BudgetRequestOut]:
         """Requests for budget, oldest first: one's own, or those for the budgets that one oversees."""
-        return [_out(one) for one in curator.requests.visible(caller_of(request))]
+        return [_out(wanted) for wanted in curator.requests.visible(caller_of(request))]
 
     @app.post("/api/requests", status_code=201)
     def ask(request: Request, body: requests.BudgetRequestIn) -> responses.BudgetRequestOut:
@@ -87,7 +87,7 @@ def _add_requests(app: FastAPI, curator: Curator) -> None:
 
     @app.post("/api/requests/{request}/grant")
     def grant(http: Request, request: RequestNumber, body: requests.GrantRequestIn) -> responses.BudgetRequestOut:
-        """Grant a request: the cap that was asked for, or another one. It holds at once."""
+        """Grant a request: the cap that was asked for, or another. It holds at once."""
         given = None if body.cap is None else declarations.read_promise(body.cap.model_dump(exclude_none=True), "cap")
         return _out(curator.requests.grant(caller_of(http), request, given, body.reason))
 
@@ -97,17 +97,17 @@ def _add_requests(app: FastAPI, curator: Curator) -> None:
         return _out(curator.requests.refuse(caller_of(http), request, body.reason))
 
 
-def _out(asked: BudgetRequest) -> responses.BudgetRequestOut:
+def _out(wanted: BudgetRequest) -> responses.BudgetRequestOut:
     return responses.BudgetRequestOut(
-        request=asked.request,
-        analyst=asked.analyst,
-        population=asked.population,
-        cap=responses.amount(asked.cap),
-        reason=asked.reason,
-        time=asked.time,
-        state=asked.state,
-        granted=None if asked.granted is None else responses.amount(asked.granted),
-        decided_by=asked.decided_by,
-        decided=asked.decided,
-        decision=asked.decision,
+        request=wanted.request,
+        analyst=wanted.analyst,
+        population=wanted.population,
+        cap=responses.amount(wanted.cap),
+        reason=wanted.reason,
+        time=wanted.time,
+        state=wanted.state,
+        granted=None if wanted.granted is None else responses.amount(wanted.granted),
+        decided_by=wanted.decided_by,
+        decided=wanted.decided,
+        decision=wanted.decision,
     )

@@ -71,21 +71,23 @@ class BudgetRequest:
 
 def requests_of(state: State) -> Mapping[str, BudgetRequest]:
     """All requests, oldest first, as the ledger has them."""
-    found: dict[str, BudgetRequest] = {}
+    requests: dict[str, BudgetRequest] = {}
     for act in state.acts.get(RequestRecord.KIND, ()):
-        asked = read_act(RequestRecord, act)
-        found[asked.request] = BudgetRequest(asked.request, act.by, asked.population, asked.cap, asked.reason, act.time)
+        record = read_act(RequestRecord, act)
+        requests[record.request] = BudgetRequest(
+            record.request, act.by, record.population, record.cap, record.reason, act.time
+        )
     for act in state.acts.get(DecisionRecord.KIND, ()):
         decision = read_act(DecisionRecord, act)
-        found[decision.request] = replace(
-            found[decision.request],
+        requests[decision.request] = replace(
+            requests[decision.request],
             state="refused" if decision.cap is None else "granted",
             granted=decision.cap,
             decided_by=act.by,
             decided=act.time,
             decision=decision.reason,
         )
-    return found
+    return requests
 
 
 class BudgetRequests:
@@ -97,7 +99,7 @@ class BudgetRequests:
 
     def visible(self, caller: Caller) -> list[BudgetRequest]:
         """An analyst's own requests, or those for the budgets that one oversees."""
-        return [one for one in requests_of(self._ledger.look()).values() if _may_see(caller, one)]
+        return [each for each in requests_of(self._ledger.look()).values() if _may_see(caller, each)]
 
     def ask(self, caller: Caller, population: str, cap: Measure, reason: str) -> BudgetRequest:
         """Ask for a cap; nothing changes until it is granted."""
@@ -106,10 +108,10 @@ class BudgetRequests:
         day_ago = self._clock() - timedelta(days=1)
 
         def check(state: State) -> None:
-            own = [one for one in requests_of(state).values() if one.analyst == caller.name]
-            if sum(one.state == "open" for one in own) >= OPEN:
+            own = [each for each in requests_of(state).values() if each.analyst == caller.name]
+            if sum(each.state == "open" for each in own) >= OPEN:
                 raise Refusal(409, "TooManyRequests", f"{OPEN} of your requests wait for a decision already")
-            if sum(datetime.fromisoformat(one.time) > day_ago for one in own) >= DAY:
+            if sum(datetime.fromisoformat(each.time) > day_ago for each in own) >= DAY:
                 raise Refusal(409, "TooManyRequests", f"you sent {DAY} requests within a day; send another one later")
             if population in state.analysts[caller.name].caps:
                 check_cap(state.populations[population], cap)
@@ -119,14 +121,14 @@ class BudgetRequests:
 
     def grant(self, caller: Caller, identity: str, cap: Measure | None = None, reason: str = "") -> BudgetRequest:
         """Give what was asked for, or another cap; at once, on all servers."""
-        asked = self._seen(caller, identity)
-        record = DecisionRecord(identity, asked.cap if cap is None else cap, reason)
+        wanted = self._seen(caller, identity)
+        record = DecisionRecord(identity, wanted.cap if cap is None else cap, reason)
 
         def also(state: State) -> Record:
             _check_open(state, identity)
             return CustomRecord(record.kind, record.body())
 
-        self._ledger.owner.grant(asked.analyst, asked.population, record.cap, by=caller.name, also=also)
+        self._ledger.owner.grant(wanted.analyst, wanted.population, record.cap, by=caller.name, also=also)
         return requests_of(self._ledger.look())[identity]
 
     def refuse(self, caller: Caller, identity: str, reason: str) -> BudgetRequest:
@@ -139,19 +141,19 @@ class BudgetRequests:
         return requests_of(self._ledger.look())[identity]
 
     def _seen(self, caller: Caller, identity: str) -> BudgetRequest:
-        asked = requests_of(self._ledger.look()).get(identity)
-        if asked is None or not _may_see(caller, asked):
+        wanted = requests_of(self._ledger.look()).get(identity)
+        if wanted is None or not _may_see(caller, wanted):
             raise Refusal.nothing_here()
-        return asked
+        return wanted
 
 
-def _may_see(caller: Caller, asked: BudgetRequest) -> bool:
+def _may_see(caller: Caller, wanted: BudgetRequest) -> bool:
     if caller.role is Role.ANALYST:
-        return asked.analyst == caller.name
-    return caller.oversees(asked.population)
+        return wanted.analyst == caller.name
+    return caller.oversees(wanted.population)
 
 
 def _check_open(state: State, identity: str) -> None:
-    asked = requests_of(state)[identity]
-    if asked.state != "open":
-        raise Refusal(409, "AlreadyDecided", f"this request was {asked.state} by {asked.decided_by} already")
+    wanted = requests_of(state)[identity]
+    if wanted.state != "open":
+        raise Refusal(409, "AlreadyDecided", f"this request was {wanted.state} by {wanted.decided_by} already")

@@ -87,7 +87,7 @@ def people_of(state: State) -> Mapping[str, Person]:
     return people
 
 
-class People:
+class Staff:
     """The people of one ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
@@ -133,7 +133,7 @@ class People:
     @staticmethod
     def _checked(name: str, role: Role, populations: Iterable[str] | None, reads_answers: bool) -> PersonRecord:
         if role not in NAMED:
-            raise BadParameter("role", role.value, f"must be one of {', '.join(one.value for one in NAMED)}")
+            raise BadParameter("role", role.value, f"must be one of {', '.join(role.value for role in NAMED)}")
         if reads_answers and role is Role.STEWARD:
             raise BadParameter("reads_answers", True, "must be left out: a steward sees what is spent, and no answer")
         chosen = None if populations is None else tuple(sorted(set(populations)))

@@ -38,7 +38,7 @@ from discreet.curator.service.copies.place import check_place
 from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
-from discreet.curator.service.people import OWNER, People, Role
+from discreet.curator.service.people import OWNER, Role, Staff
 from discreet.curator.service.questions import (
     AnyQuestion,
     Check,
@@ -118,7 +118,7 @@ class Curator:
         self.config = config
         self.ledger = ledger
         self.access = Access(ledger, clock)
-        self.people = People(ledger)
+        self.people = Staff(ledger)
         self.requests = BudgetRequests(ledger, clock)
         self.meter = Meter(config.limits)
         self.anonymous_meter = Meter(ANONYMOUS_LIMITS)

@@ -64,10 +64,10 @@ class Database:
         """
         if self._path is not None:
             return None if self._identity is None else f"file {self._identity[1]}"
-        known = "SELECT system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database())"
+        columns = "SELECT system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database())"
         try:
             with report_database_errors(), self._engine.connect() as connection, connection.begin():
-                return "database {} {}".format(*connection.exec_driver_sql(f"{known} FROM pg_control_system()").one())
+                return "database {} {}".format(*connection.exec_driver_sql(f"{columns} FROM pg_control_system()").one())
         except LedgerUnavailable:  # a server may keep it to itself
             return None
 
@@ -122,16 +122,16 @@ class Database:
         with self._alone(self._engine) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SETTING_UP)))
-            known = version_of(connection)
-            if not known and not first:
+            version = version_of(connection)
+            if not version and not first:
                 raise LedgerUnavailable("there is no ledger here; create one")
             take_steps(connection)
-            if known:
+            if version:
                 return False
             connection.execute(head.insert().values(one=1, sequence=0, hash=BEFORE_ALL))
             for entry in first:
-                found = read_record(entry).columns(entry.by)
-                Writing(connection).append(entry, found, after=(entry.sequence - 1, entry.previous))
+                record_columns = read_record(entry).columns(entry.by)
+                Writing(connection).append(entry, record_columns, after=(entry.sequence - 1, entry.previous))
             return True
 
     @contextmanager
@@ -224,7 +224,7 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
     if path is None:
         return None
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

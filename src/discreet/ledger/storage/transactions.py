@@ -36,31 +36,31 @@ class Reading:
         written = wanted.compile(dialect=_SQLITE)
         return self._file.execute(str(written), written.params)
 
-    def _one(self, statement: _Statement, **parameters: object) -> Sequence[Any] | None:
+    def _first_row(self, statement: _Statement, **parameters: object) -> Sequence[Any] | None:
         """The first row, if there is one."""
-        found: Sequence[Any] | None = self._execute(statement, parameters).fetchone()
-        return found
+        row: Sequence[Any] | None = self._execute(statement, parameters).fetchone()
+        return row
 
     def head(self) -> tuple[int, str]:
         """The number and hash of the last entry, as the database keeps them."""
-        row = self._one(_HEAD)
+        row = self._first_row(_HEAD)
         if row is None or not isinstance(row[0], int):
             raise LedgerMismatch("the ledger has lost its head")
         return row[0], row[1]
 
     def lines(self, after: int = 0) -> Sequence[Sequence[Any]]:
         """All entries after a number, in order, column by column; the text is the last one."""
-        found: Sequence[Sequence[Any]] = self._execute(_LINES, {"after": after}).fetchall()
-        return found
+        rows: Sequence[Sequence[Any]] = self._execute(_LINES, {"after": after}).fetchall()
+        return rows
 
     def by_token(self, token: str) -> str | None:
         """The line of the charge that was made under an idempotency key."""
-        row = self._one(_BY_TOKEN, wanted=token)
+        row = self._first_row(_BY_TOKEN, wanted=token)
         return None if row is None else row[0]
 
     def hash_at(self, sequence: int) -> str | None:
         """The hash of one entry."""
-        row = self._one(_HASH, wanted=sequence)
+        row = self._first_row(_HASH, wanted=sequence)
         return None if row is None else row[0]
 
     def texts(
@@ -84,7 +84,7 @@ class Reading:
 
     def answer(self, charge: int) -> tuple[bytes, str] | None:
         """The stored answer to a charge, and its card."""
-        row = self._one(_ANSWER, wanted=charge)
+        row = self._first_row(_ANSWER, wanted=charge)
         return None if row is None else (_stored(row[0], charge), row[1])
 
     def all_answers(self) -> Iterator[tuple[int, bytes, str]]:

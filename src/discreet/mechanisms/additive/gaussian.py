@@ -39,7 +39,7 @@ class Gaussian(Additive):
     moves_squared: int
     exponent: int | None = None
     dimension: int = 1
-    asked: Approx | None = None
+    goal: Approx | None = None
     """The (ε, δ) that it was made for, which its own law keeps."""
 
     @property
@@ -62,17 +62,17 @@ class Gaussian(Additive):
         return self._event(_cells_l2_squared(sensitivity, self.exponent, self.dimension))
 
     def _event(self, moved: int) -> events.DiscreteGaussian | events.Stated:
-        found = events.DiscreteGaussian(
+        discrete = events.DiscreteGaussian(
             sigma_squared=self.sigma_squared, sensitivity_squared=moved, dimension=self.dimension
         )
-        if self.asked is None or moved > self.moves_squared:
-            return found
-        return events.Stated(found, self.asked.epsilon, self.asked.delta)
+        if self.goal is None or moved > self.moves_squared:
+            return discrete
+        return events.Stated(discrete, self.goal.epsilon, self.goal.delta)
 
     @property
     def cost(self) -> str:
         """The price as text."""
-        return str(self.price) if self.asked is None else f"{self.asked} ({self.price})"
+        return str(self.price) if self.goal is None else f"{self.goal} ({self.price})"
 
     def story(self) -> str:
         """One line on what was done."""
@@ -226,8 +226,8 @@ def _make(
     if spread is not None:
         return Gaussian(spread / cell_width(exponent) ** 2, moves, exponent, dimension)
     shift = isqrt(moves) if dimension == 1 or moves == 1 else 0
-    asked = cost if isinstance(cost, Approx) else None
-    return Gaussian(_enough(cost, moves, shift), moves, exponent, dimension, asked)
+    goal = cost if isinstance(cost, Approx) else None
+    return Gaussian(_enough(cost, moves, shift), moves, exponent, dimension, goal)
 
 
 def _enough(cost: ZCDP | Approx | None, moves_squared: int, shift: int) -> Fraction:

@@ -26,11 +26,11 @@ class Estimate(Mechanism[V, R]):
         """The answer and its error bar, from the noisy parts and public parameters alone."""
 
     @abstractmethod
-    def told(self) -> str:
+    def derivation(self) -> str:
         """One line on how the answer is made from the noisy parts."""
 
     def release(self, value: Any, receipt: Receipt | None = None) -> Answer:
         """An answer for the data, with fresh noise from the operating system; a receipt must have paid ``event``."""
         noisy = super().release(value, receipt)
         answer, accuracy = self.finish(noisy.value)
-        return noisy.then(lambda _: answer, self.told(), accuracy)
+        return noisy.then(lambda _: answer, self.derivation(), accuracy)

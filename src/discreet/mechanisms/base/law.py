@@ -33,12 +33,12 @@ class Law(dict[Any, tuple[Fraction, Fraction]]):
 
     def _lines(self) -> list[tuple[str, str]]:
         """The likeliest outputs, in order if they have one; a probability to six digits."""
-        found = sorted(self, key=lambda x: -self[x][1])[:_SHOWN]
+        outputs = sorted(self, key=lambda x: -self[x][1])[:_SHOWN]
         try:
-            found.sort()
+            outputs.sort()
         except TypeError:  # outputs of several kinds, such as a number and None
-            found.sort(key=repr)
-        return [(str(x) if isinstance(x, Fraction) else repr(x), f"{float(sum(self[x]) / 2):.6g}") for x in found]
+            outputs.sort(key=repr)
+        return [(str(x) if isinstance(x, Fraction) else repr(x), f"{float(sum(self[x]) / 2):.6g}") for x in outputs]
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{html.escape(x)}</td><td>{p}</td></tr>" for x, p in self._lines())
@@ -49,8 +49,8 @@ def readable(law: Callable[..., Any]) -> Callable[..., Any]:
     """A method ``law`` whose answer prints as a table."""
 
     @wraps(law)
-    def found(*arguments: Any) -> Any:
+    def method(*arguments: Any) -> Any:
         made = law(*arguments)
         return Law(made) if type(made) is dict else made
 
-    return found
+    return method

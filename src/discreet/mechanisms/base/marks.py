@@ -59,10 +59,10 @@ class Ruler:
         out = np.empty(len(x), dtype=np.int64)
         for begin in range(0, len(x), _CHUNK):
             part = x[begin : begin + _CHUNK]
-            found = self._place[self._stretch(part)]
-            doubtful = np.flatnonzero(found < 0)
-            found[doubtful] = self._compared(part[doubtful])
-            out[begin : begin + _CHUNK] = found
+            places = self._place[self._stretch(part)]
+            doubtful = np.flatnonzero(places < 0)
+            places[doubtful] = self._compared(part[doubtful])
+            out[begin : begin + _CHUNK] = places
         return out
 
     def counts(self, values: Any, *, clamp: bool) -> Integers:
@@ -72,13 +72,13 @@ class Ruler:
         """
         x = as_doubles(values)
         size = 2 * len(self) + 2
-        found = self._counted(x, size) if len(x) > _SHORT else np.bincount(self._compared(x) + 1, minlength=size)
-        known = found[1:].astype(np.int64, copy=False)
+        by_place = self._counted(x, size) if len(x) > _SHORT else np.bincount(self._compared(x) + 1, minlength=size)
+        counts = by_place[1:].astype(np.int64, copy=False)
         if clamp:
-            known[1] += known[0]
-            known[-2] += known[-1]
-            known[0] = known[-1] = 0
-        return known
+            counts[1] += counts[0]
+            counts[-2] += counts[-1]
+            counts[0] = counts[-1] = 0
+        return counts
 
     def _counted(self, x: NDArray[np.float64], size: int) -> Integers:
         """How many records have each place -1, 0, 1, ..., by stretches where that is enough."""
@@ -90,9 +90,9 @@ class Ruler:
             stretch = self._stretch(part)
             held += np.bincount(stretch, minlength=len(held))
             doubtful.append(part[marked.take(stretch)])
-        found = np.bincount(self._compared(np.concatenate(doubtful)) + 1, minlength=size).astype(np.int64, copy=False)
-        np.add.at(found, self._place[~marked] + 1, held[~marked])
-        return found
+        counts = np.bincount(self._compared(np.concatenate(doubtful)) + 1, minlength=size).astype(np.int64, copy=False)
+        np.add.at(counts, self._place[~marked] + 1, held[~marked])
+        return counts
 
     def _stretch(self, x: NDArray[np.float64]) -> Integers:
         if not self._step:

@@ -104,8 +104,8 @@ class ThresholdKeys(Priced[Counts, dict[Key, int]]):
         """Bounds for each set of named keys and counts, written as a tuple of pairs: keys are independent."""
         law: Law = {(): (Fraction(1), Fraction(1))}
         for key, count in zip(value.keys, value.counts.tolist(), strict=True):
-            one = self._law_of_one(key, count)
-            law = {a + b: (p * r, q * s) for a, (p, q) in law.items() for b, (r, s) in one.items()}
+            alone = self._law_of_one(key, count)
+            law = {a + b: (p * r, q * s) for a, (p, q) in law.items() for b, (r, s) in alone.items()}
         return law
 
     def _law_of_one(self, key: Key, count: int) -> Law:

@@ -222,10 +222,10 @@ class LabelledResponse(Mechanism[Values, Any]):
         places = {label: i for i, label in enumerate(self.labels)}
         several = isinstance(value, list | np.ndarray) or (isinstance(value, tuple) and value not in places)
         try:
-            found = [places[label] for label in (value if several else [value])]
+            codes = [places[label] for label in (value if several else [value])]
         except (KeyError, TypeError):
             raise BadData("the values must be among the labels that were given") from None
-        return self.response.read(found if several else found[0])
+        return self.response.read(codes if several else codes[0])
 
     def draw(self, value: Values, bits: Bits) -> Any:
         """One label, or a list with one for each person."""

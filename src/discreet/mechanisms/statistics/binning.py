@@ -213,22 +213,22 @@ def read_cells(keys: Iterable[Hashable] | None, bins: Sequence[Number] | NDArray
 
 def _read_keys(keys: Any) -> tuple[Hashable, ...] | range:
     if isinstance(keys, range) and keys.step == 1:
-        found: tuple[Hashable, ...] | range = keys
+        listed: tuple[Hashable, ...] | range = keys
     elif isinstance(keys, Iterable) and not isinstance(keys, (str, bytes)):
-        found = tuple(keys.tolist() if isinstance(keys, np.ndarray) else keys)
+        listed = tuple(keys.tolist() if isinstance(keys, np.ndarray) else keys)
     else:
         raise BadParameter("keys", keys, "must be a list of public keys")
-    if not 1 <= len(found) <= MOST:
+    if not 1 <= len(listed) <= MOST:
         raise BadParameter("keys", keys, f"must hold 1 to {MOST} public keys")
-    if isinstance(found, range):
-        return found
-    if any(isinstance(key, float) for key in found):
+    if isinstance(listed, range):
+        return listed
+    if any(isinstance(key, float) for key in listed):
         raise BadParameter("keys", keys, "must not be floats: NaN, -0.0 and rounding make them ambiguous; use bins")
-    if not all(can_be_looked_up(key) for key in found):
+    if not all(can_be_looked_up(key) for key in listed):
         raise BadParameter("keys", "a list with a key that equals nothing", "must hold keys that can be looked up")
-    if len(set(found)) < len(found):
+    if len(set(listed)) < len(listed):
         raise BadParameter("keys", keys, "must all be different")
-    return found
+    return listed
 
 
 def read_columns(columns: Sequence[int]) -> Table:

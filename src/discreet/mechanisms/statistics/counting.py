@@ -106,8 +106,8 @@ class AttributeCounts(Noised[Exact, Released]):
         """The exact counts. An entry counts if it is 1 (or True); anything else, and what is missing, does not."""
         masked = isinstance(value, np.ma.MaskedArray)  # its sums would say where everyone is masked
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.shape[1:] == (self.d,) and not masked:
-            found: Integers = (np.asarray(value) == 1).sum(axis=0, dtype=np.int64)
-            return found
+            counts: Integers = (np.asarray(value) == 1).sum(axis=0, dtype=np.int64)
+            return counts
         total = np.zeros(self.d, dtype=np.int64)
         for record in records_of(value):
             total += [_has(record, i) for i in range(self.d)]
@@ -168,7 +168,7 @@ class Shares(Estimate[tuple[Any, int], NoisyShares]):
         size = "" if self.size is None else f"; counted the records, {self.size.story()}"
         return f"{self.counted.story()}{size}"
 
-    def told(self) -> str:
+    def derivation(self) -> str:
         """One line on how the answer is made."""
         return f"{self.label}: counts over the number of records, moved into [0, 1]"
 

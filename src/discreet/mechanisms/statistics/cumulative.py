@@ -76,7 +76,7 @@ class Cumulative(Estimate[Exact, Released], Noised[Exact, Released]):
         }.get(self.strategy, f"counted the records between {len(self.cells)} public thresholds in a tree")
         return f"{what}, {self.noise.story()} on each"
 
-    def told(self) -> str:
+    def derivation(self) -> str:
         """One line on how the answer is made."""
         return {
             Strategy.PREFIXES: "kept as they are",

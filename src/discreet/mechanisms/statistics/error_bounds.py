@@ -77,14 +77,14 @@ class Sums:
         return min([self.certified_error(level), *self._by_law(miss)])
 
     def _by_law(self, miss: float) -> list[float]:
-        found = []
+        errors = []
         if miss >= LEAST:
-            found.append(noise_sum(self.noise, float_up(self.weight), miss))
+            errors.append(noise_sum(self.noise, float_up(self.weight), miss))
         if self.terms:
             farthest = float_up(Fraction(self._chernoff(_SMALL)))
             error = law_error(self.noise, self.terms, miss, farthest)
-            found += [] if error is None else [error]
-        return found
+            errors += [] if error is None else [error]
+        return errors
 
     def certified_error(self, confidence: Number) -> float:
         """The same by exact arithmetic alone: longer, but fit for thresholds that keep a delta."""

@@ -82,7 +82,7 @@ class Moments(Estimate[Sums, Sums]):
         )
         return f"summed whole numbers, each record moved into its bounds: {noises}"
 
-    def told(self) -> str:
+    def derivation(self) -> str:
         """One line on how the answer is made."""
         return f"the {self.statistic.name} from the noisy sums, moved into its public range"
 
@@ -147,14 +147,14 @@ class Moments(Estimate[Sums, Sums]):
                     return Span(*self.statistic.bounds)  # there may be no record at all
                 size = Span.at(1)
         each = [(t, span / size) for t, span in zip(terms, spans, strict=True)]
-        found = self.statistic.formula(
+        formula_span = self.statistic.formula(
             self.columns, [mean.within(t.low, t.high) + Span.at(t.offset) for t, mean in each]
         )
         if errors is not None and (
-            found.misses(*self.statistic.bounds) or any(mean.misses(t.low, t.high) for t, mean in each)
+            formula_span.misses(*self.statistic.bounds) or any(mean.misses(t.low, t.high) for t, mean in each)
         ):
             return Span(*self.statistic.bounds)  # more noise than its bar: a point would look certain
-        return found.within(*self.statistic.bounds)
+        return formula_span.within(*self.statistic.bounds)
 
 
 def _make(

@@ -141,10 +141,10 @@ class Quantiles(Estimate[Ordered, tuple[float, ...]]):
     def story(self) -> str:
         """One line on what was done."""
         ranks = ", ".join(_say(ask.rank) for ask in self.asks)
-        told: str = self.asks[0].choice.story()
-        return f"ranked {len(self.candidates)} public candidates; chose for the rank {ranks} by {told}"
+        choice: str = self.asks[0].choice.story()
+        return f"ranked {len(self.candidates)} public candidates; chose for the rank {ranks} by {choice}"
 
-    def told(self) -> str:
+    def derivation(self) -> str:
         """One line on how the answer is made, with what is known of its rank."""
         if self.shape is Shape.INTERVAL:
             return str(self.shape.value)

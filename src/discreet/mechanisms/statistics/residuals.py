@@ -37,10 +37,10 @@ def differences(table: NDArray[np.int64], beside: int = 0) -> NDArray[np.int64]:
     >>> differences(np.array([[1, 2, 4], [0, 5, 5]])).tolist()
     [[4, -2]]
     """
-    found = table
+    steps = table
     for axis in range(beside, table.ndim):
-        found = np.diff(found, axis=axis)
-    return found
+        steps = np.diff(steps, axis=axis)
+    return steps
 
 
 def noisy_differences(
@@ -61,11 +61,11 @@ def interaction(released: NDArray[np.int64], beside: int = 0) -> NDArray[np.floa
     >>> interaction(np.array([[4, -2]])).round(3).tolist()
     [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]]
     """
-    found: NDArray[Any] = released
+    sums: NDArray[Any] = released
     for axis in range(beside, released.ndim):
-        start = np.zeros_like(found, shape=tuple(1 if i == axis else n for i, n in enumerate(found.shape)))
-        found = np.concatenate([start, np.cumsum(found, axis=axis)], axis=axis)
-    centred = found.astype(np.float64)
+        start = np.zeros_like(sums, shape=tuple(1 if i == axis else n for i, n in enumerate(sums.shape)))
+        sums = np.concatenate([start, np.cumsum(sums, axis=axis)], axis=axis)
+    centred = sums.astype(np.float64)
     for axis in range(beside, released.ndim):
         centred -= centred.mean(axis=axis, keepdims=True)
     return centred

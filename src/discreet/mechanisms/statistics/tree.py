@@ -150,9 +150,9 @@ def _shape(leaves: int, branching: int, rooted: bool) -> _Shape:
         total = groups.sum(axis=1)
         earlier = (np.cumsum(groups, axis=1) - groups).reshape(-1)[place]
         here, all_here = variance[place], total[place // branching]
-        known = earlier + prefix * here
-        prefix_rest += earlier + prefix**2 * here - known**2 / all_here
-        prefix = known / all_here
+        known_share = earlier + prefix * here
+        prefix_rest += earlier + prefix**2 * here - known_share**2 / all_here
+        prefix = known_share / all_here
         leaf_rest += leaf**2 * here * (1 - here / all_here)
         leaf = leaf * here / all_here
         place = place // branching
@@ -208,7 +208,7 @@ class Hierarchy(Estimate[Exact, Released], Noised[Exact, Released]):
         tree = f"a tree of branching {self.tree.branching} and {len(self.tree.levels)} levels"
         return f"counted {len(self.cells)} public cells in {tree}, {self.noise.story()} on each node"
 
-    def told(self) -> str:
+    def derivation(self) -> str:
         """One line on how the answer is made."""
         return "made all levels agree, by least squares"
 

@@ -91,7 +91,7 @@ def _wider_gaussian(squared: float) -> float:
     first = np.maximum(n - 0.5, 0)
     x = np.clip(meet, first, n + 0.5)
     discrete = beyond + law * (1 - 2 * (x - n))
-    normal = np.array([math.erfc(one / (wide * math.sqrt(2))) for one in x.tolist()])
+    normal = np.array([math.erfc(place / (wide * math.sqrt(2))) for place in x.tolist()])
     holds = (normal >= discrete * _UP) | (n == 0)
     return wide if bool(holds.all()) and float(level[0]) >= _UP else math.inf
 
@@ -135,7 +135,7 @@ def tail(t: float, weight: float) -> float:
     ends = t * t / 6 / each
     nodes, lengths = _quadrature()
     y = ends * nodes
-    curved = np.array([math.erfc(t / (2 * math.sqrt(each * one))) for one in y.tolist()])
+    curved = np.array([math.erfc(t / (2 * math.sqrt(each * point))) for point in y.tolist()])
     density = np.exp((k - 1) * np.log(y) - y - math.lgamma(k))
     inside = ends * float(np.dot(lengths, curved * density))
     value = math.erfc(math.sqrt(1.5))

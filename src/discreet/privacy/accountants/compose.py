@@ -90,7 +90,7 @@ class Composition:
 
     def __init__(self, ways: list[_Way]) -> None:
         self._ways = ways
-        self._known: dict[tuple[str, Fraction], Bound] = {}
+        self._bounds: dict[tuple[str, Fraction], Bound] = {}
 
     def epsilon(self, delta: Number) -> Bound:
         """The least ε with which all of this is (ε, δ)-differentially private; infinite if there is none."""
@@ -112,8 +112,8 @@ class Composition:
         if not 0 <= wanted <= 1:
             raise BadParameter("alpha", alpha, "must lie between 0 and 1")
         with _within_floats():
-            found = [way.tradeoff(wanted) for way in self._ways]
-        return Bound(min(float(b.lower) for b in found), min(float(b.upper) for b in found))
+            bounds = [way.tradeoff(wanted) for way in self._ways]
+        return Bound(min(float(b.lower) for b in bounds), min(float(b.upper) for b in bounds))
 
     def true_positive_rate(self, false_positive: Number) -> Bound:
         """The largest share of members that an attacker can find, if he accuses this share of the others wrongly.
@@ -138,13 +138,13 @@ class Composition:
         return "<Composition: epsilon(delta), delta(epsilon), tradeoff(alpha), true_positive_rate(false_positive)>"
 
     def _recall(self, what: str, key: Fraction, ask: Callable[[_Way], Bound]) -> Bound:
-        known = self._known.get((what, key))
-        if known is None:
+        bound = self._bounds.get((what, key))
+        if bound is None:
             with _within_floats():
-                found = [ask(way) for way in self._ways]
-            known = Bound(max(b.lower for b in found), max(b.upper for b in found))
-            self._known[what, key] = known
-        return known
+                bounds = [ask(way) for way in self._ways]
+            bound = Bound(max(b.lower for b in bounds), max(b.upper for b in bounds))
+            self._bounds[what, key] = bound
+        return bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +183,8 @@ class _Way:
                 return _NOTHING
             if not delta:
                 return Bound(math.inf, math.inf)
-            found = gdp_epsilon(GDP(mu_squared=self.gaussian), delta)
-            return Bound.outwards(Fraction(found.lower), Fraction(found.upper))
+            bound = gdp_epsilon(GDP(mu_squared=self.gaussian), delta)
+            return Bound.outwards(Fraction(bound.lower), Fraction(bound.upper))
         most = _up(self.top[1]) if certain else math.inf
         alike = len(self.work.directions) == 1  # then whoever loses this mass also reaches the top
         if delta == self.lost[0] == self.lost[1] and (alike or not delta):
@@ -203,8 +203,8 @@ class _Way:
         if self.work is None:
             if not self.gaussian:
                 return _NOTHING
-            found = gdp_delta(GDP(mu_squared=self.gaussian), epsilon)
-            return Bound.outwards(Fraction(found.lower), Fraction(found.upper))
+            bound = gdp_delta(GDP(mu_squared=self.gaussian), epsilon)
+            return Bound.outwards(Fraction(bound.lower), Fraction(bound.upper))
         low, high = float_down(self.lost[0]), float_up(self.lost[1])
         if epsilon >= self.top[1]:
             return Bound(low, high)

@@ -71,8 +71,8 @@ def vectors_delta_up(noises: Sequence[DiscreteGaussian], epsilon: Fraction) -> F
         if continuous <= 0:
             return Fraction(1)
         mu_squared += noise.sensitivity_squared / continuous
-    found = Fraction(gdp_delta(GDP(mu_squared=mu_squared), epsilon - gap).upper) / (1 - gap / 3)
-    return min(found, Fraction(1))
+    delta = Fraction(gdp_delta(GDP(mu_squared=mu_squared), epsilon - gap).upper) / (1 - gap / 3)
+    return min(delta, Fraction(1))
 
 
 @lru_cache(maxsize=4096)

@@ -52,12 +52,12 @@ def posterior(promise: Measure, prior: Number, *, false_positive: Number = 0) ->
     if not 0 <= alarm <= 1:
         raise BadParameter("false_positive", false_positive, "must lie between 0 and 1")
     if alarm:
-        found, wrong = power_up(promise, alarm), alarm
+        hit, wrong = power_up(promise, alarm), alarm
     elif isinstance(promise, Pure):
-        found, wrong = _grown(promise.epsilon), Fraction(1)
+        hit, wrong = _grown(promise.epsilon), Fraction(1)
     else:
         raise BadParameter("false_positive", false_positive, "must be above 0 unless the promise is pure")
-    return float_up(before * found / (before * found + (1 - before) * wrong))
+    return float_up(before * hit / (before * hit + (1 - before) * wrong))
 
 
 def _advantage(promise: Measure) -> Fraction:

@@ -39,7 +39,7 @@ def _compositions(given: Given) -> dict[str, Composition]:
     several = dict(given) if isinstance(given, Mapping) else {"": given}
     if not several:
         raise BadParameter("composition", "none", "must be at least one")
-    return {str(name): _composition(one) for name, one in several.items()}
+    return {str(name): _composition(composition) for name, composition in several.items()}
 
 
 def _composition(given: Composition | Event) -> Composition:
@@ -64,8 +64,8 @@ def profile(composition: Given, deltas: Sequence[Number] | None = None) -> Figur
     ['σ = 1', 'σ = 2']
     """
     figure, axes = _canvas("ε", "δ", "Privacy profile")
-    for name, one in _compositions(composition).items():
-        points = one.profile(deltas)
+    for name, named in _compositions(composition).items():
+        points = named.profile(deltas)
         rates = [delta for _, delta in points]
         lower, upper = [float(e.lower) for e, _ in points], [float(e.upper) for e, _ in points]
         axes.fill_betweenx(rates, lower, upper, alpha=0.4)
@@ -88,8 +88,8 @@ def tradeoff(composition: Given, alphas: Sequence[Number] | None = None) -> Figu
     """
     figure, axes = _canvas("false alarms", "misses", "What an attacker can do")
     places = alphas if alphas is not None else [Fraction(k, 100) for k in range(101)]
-    for name, one in _compositions(composition).items():
-        rates, lower, upper = band(one.tradeoff_band(places))
+    for name, named in _compositions(composition).items():
+        rates, lower, upper = band(named.tradeoff_band(places))
         axes.fill_between(rates, lower, upper, alpha=0.4, label=name or "certified band")
         axes.plot(rates, upper, linewidth=1)
     axes.plot([0, 1], [1, 0], linestyle=":", label="blind guessing")
@@ -118,8 +118,8 @@ def growth(event: Event | Mapping[str, Event], up_to: int, delta: Number = "1e-6
     True
     """
     figure, axes = _canvas("repetitions", "ε", f"How cost grows (δ = {float(number(delta, 'delta')):g})")
-    for label, one in event.items() if isinstance(event, Mapping) else [("", event)]:
-        costs = growth_table(one, up_to, delta)
+    for label, repeated in event.items() if isinstance(event, Mapping) else [("", event)]:
+        costs = growth_table(repeated, up_to, delta)
         for name in costs.rules:
             axes.plot(costs.times, costs[name], marker="o", label=f"{label}, {name}" if label else name)
     axes.set_xscale("log")
@@ -180,13 +180,13 @@ def growth_table(event: Event, times: int | Sequence[int], delta: Number = "1e-6
         many = tuple(sorted({max(1, round(top ** (i / (_POINTS - 1)))) for i in range(_POINTS)}))
     else:
         many = tuple(integer(k, "times", at_least=1) for k in times)
-    found = {}
+    columns = {}
     for name, rule in growth_rules(delta).items():
         try:
-            found[name] = tuple(rule(Repeat(event, k)) for k in many)
+            columns[name] = tuple(rule(Repeat(event, k)) for k in many)
         except (NoPrice, NotATheorem):
             continue
-    return GrowthTable(number(delta, "delta"), many, tuple(found), tuple(found.values()))
+    return GrowthTable(number(delta, "delta"), many, tuple(columns), tuple(columns.values()))
 
 
 def growth_rules(delta: Number) -> dict[str, Callable[[Event], float]]:

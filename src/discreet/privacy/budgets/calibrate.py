@@ -137,16 +137,16 @@ def budget_for(event: Event, *, delta: Number = 0) -> Approx:
     4.886554...
     """
     d = small_probability(delta)
-    found = [price.epsilon for price in _prices(event, d)]
+    epsilons = [price.epsilon for price in _prices(event, d)]
     try:
         upper = compose(event).epsilon(d).upper if d else math.inf
     except _NO_NUMBERS:
         upper = math.inf
     if math.isfinite(upper):
-        found.append(Fraction(upper))
-    if not found:
+        epsilons.append(Fraction(upper))
+    if not epsilons:
         raise NoPrice(f"no accountant has a price at this delta for {brief(event)}")
-    return Approx(min(found), d)
+    return Approx(min(epsilons), d)
 
 
 def covers(event: Event, budget: Measure) -> bool:
@@ -244,8 +244,8 @@ def _parted(event: Event) -> tuple[list[DiscreteGaussian], list[Event]]:
         case DiscreteGaussian():
             return [event], []
         case Composed(events=parts):
-            found = [_parted(part) for part in parts]
-            return [one for noises, _ in found for one in noises], [one for _, rest in found for one in rest]
+            parted = [_parted(part) for part in parts]
+            return [noise for noises, _ in parted for noise in noises], [noise for _, rest in parted for noise in rest]
         case _:
             return [], [event]
 

@@ -138,8 +138,8 @@ def _converted(rho: Fraction, slack: Fraction) -> float:
     for _ in range(50):
         above = (low + high) / 2
         low, high = (low, above) if r * above * above + math.log1p(above) > log_inverse else (above, high)
-    found = r * (1 + above) + (log_inverse - math.log1p(above)) / above - math.log1p(1 / above)
-    return max(found, 0.0)
+    epsilon = r * (1 + above) + (log_inverse - math.log1p(above)) / above - math.log1p(1 / above)
+    return max(epsilon, 0.0)
 
 
 def _rounded(epsilon: float, towards: str) -> Fraction:

@@ -217,9 +217,9 @@ def power(pair: AtomicPair, times: int, most: int = MOST) -> AtomicPair | None:
     """The pair ``times`` times over, or None where that would take more than ``most`` atoms."""
     if times == 1:
         return pair
-    found = _lattice_power(pair, times, most)
-    if found is not None:
-        return found
+    powered = _lattice_power(pair, times, most)
+    if powered is not None:
+        return powered
     if len(pair.atoms.loss) < 2 or len(pair.atoms.loss) ** min(times, 64) > most:
         return None
     result = pair

@@ -176,12 +176,14 @@ class Workload:
             key = id(direction)
             if key not in plans:
                 plans[key] = self._plan(direction, self._tail(room), lambda sketch: sketch.tilt_for_delta(room))
-            found = on(direction, replace(plans[key], step=step or plans[key].step))
-            if step is None and 0.0 < 2.0 * found.high < plans[key].centre:
+            answer = on(direction, replace(plans[key], step=step or plans[key].step))
+            if step is None and 0.0 < 2.0 * answer.high < plans[key].centre:
                 # too steep: one large loss makes δ, where a tilt is chosen as if a sum of many small ones did
-                plans[key] = self._plan(direction, self._tail(room), lambda sketch: sketch.tilt_for_epsilon(found.high))
-                found = found.narrowed(on(direction, plans[key]))
-            return found
+                plans[key] = self._plan(
+                    direction, self._tail(room), lambda sketch: sketch.tilt_for_epsilon(answer.high)
+                )
+                answer = answer.narrowed(on(direction, plans[key]))
+            return answer
 
         def on(direction: Direction, plan: Plan) -> Answer:
             sums, used, finest = direction.sums(plan)
@@ -207,9 +209,9 @@ class Workload:
                 )
             plan = replace(plans[key], step=step or plans[key].step)
             sums, used, finest = direction.sums(plan)
-            found = Answer(sums.below.delta_below(high), sums.above.delta_above(low), used, finest)
-            seen = max(seen, found.low)
-            return found
+            answer = Answer(sums.below.delta_below(high), sums.above.delta_above(low), used, finest)
+            seen = max(seen, answer.low)
+            return answer
 
         return self._answer(ask, lambda up: self.effort.delta * up)
 
@@ -217,7 +219,7 @@ class Workload:
         """Bounds of the least rate of misses of a test with this rate of false alarms, 0 < alpha < 1."""
         low, high = float_down(alpha), float_up(alpha)
         goal = max(high, 1e-30)
-        found = Answer(0.0, 1.0)
+        answer = Answer(0.0, 1.0)
         tail = self._tail(goal)
         plans = [self._plan(d, tail, lambda sketch: sketch.tilt_for_false_alarms(goal)) for d in self.directions]
         for _ in range(_ROUNDS):
@@ -229,12 +231,14 @@ class Workload:
                 useless = useless and finest
                 below.append(sums.below)
                 above.append(sums.above)
-            found = Answer(max(found.low, misses(below, above, high)[0]), min(found.high, misses(below, above, low)[1]))
-            if found.high - found.low <= self.effort.misses or useless:
+            answer = Answer(
+                max(answer.low, misses(below, above, high)[0]), min(answer.high, misses(below, above, low)[1])
+            )
+            if answer.high - answer.low <= self.effort.misses or useless:
                 break
-            finer = _finer((found.high - found.low) / self.effort.misses)
+            finer = _finer((answer.high - answer.low) / self.effort.misses)
             plans = [replace(plan, step=plan.step / finer) for plan in plans]
-        return found.low, max(found.low, found.high)
+        return answer.low, max(answer.low, answer.high)
 
     # --- effort
 

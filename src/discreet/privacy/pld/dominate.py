@@ -142,13 +142,13 @@ def lost_mass(event: Event) -> Fraction:
 
 def alternatives(given: list[tuple[Event, int]]) -> list[Leaves]:
     """Which leaves one unit can meet, and how often each: one dictionary per way through the parallel parts."""
-    found: list[Leaves] = [{}]
+    sums: list[Leaves] = [{}]
     for event, times in given:
         options = _options(event, times)
-        found = _distinct([_sum(a, b) for a in found for b in options])
-        if len(found) > _CHOICES:
+        sums = _distinct([_sum(a, b) for a in sums for b in options])
+        if len(sums) > _CHOICES:
             raise NoPrice("the parts that ran in parallel differ in too many ways: price the worst part by itself")
-    return found
+    return sums
 
 
 def _options(event: Event, times: int) -> list[Leaves]:
@@ -178,12 +178,12 @@ def _powers(options: list[Leaves], times: int) -> list[Leaves]:
     """Every way to pick one option ``times`` times, in any order."""
     if len(options) <= 1:
         return [{event: n * times for event, n in leaves.items()} for leaves in options] or [{}]
-    found: list[Leaves] = [{}]
+    sums: list[Leaves] = [{}]
     for _ in range(times):
-        found = _distinct([_sum(a, b) for a in found for b in options])
-        if len(found) > _CHOICES:
+        sums = _distinct([_sum(a, b) for a in sums for b in options])
+        if len(sums) > _CHOICES:
             raise NoPrice("the parts that ran in parallel differ in too many ways: price the worst part by itself")
-    return found
+    return sums
 
 
 def _worst(options: list[Leaves]) -> list[Leaves]:
@@ -197,8 +197,8 @@ def _worst(options: list[Leaves]) -> list[Leaves]:
             continue
         name, strength = kind
         other = best.get(name)
-        known = _strength(other) if other is not None else None
-        if known is None or strength > known[1]:
+        stronger = _strength(other) if other is not None else None
+        if stronger is None or strength > stronger[1]:
             best[name] = leaves
     return [*best.values(), *rest]
 

@@ -194,8 +194,8 @@ def window(parts: list[Tilted], theta: float) -> Window:
     variance = max(sum(part.times * part.variance for part in parts), step * step)
     ups = np.array([0.1, 0.3, 1.0, 3.5, 7.0, 14.0]) / math.sqrt(variance)  # the small ones where rare losses are large
     downs = np.concatenate([ups, [0.5 * theta + 0.1, theta + 0.1, theta + 0.5]])  # near 0 moments are surely mild
-    asked = np.concatenate([theta + ups, theta - downs])
-    rises = sum((part.times * (part.law.log_moments(asked) - part.log_norm) for part in parts), np.zeros(len(asked)))
+    tilts = np.concatenate([theta + ups, theta - downs])
+    rises = sum((part.times * (part.law.log_moments(tilts) - part.log_norm) for part in parts), np.zeros(len(tilts)))
     need = math.log(1.0 / _OUTSIDE)
     high = min([reach, *(math.ceil(x) + 1 for x in ((rises[: len(ups)] + need) / ups - base) / step)])
     low = max([0, *(math.floor(x) - 1 for x in (-(rises[len(ups) :] + need) / downs - base) / step)])

@@ -32,7 +32,7 @@ class Record:
     def shown(self) -> tuple[str, ...]:
         """The names of the fields, in the order in which they are shown and stored."""
         fields: Any = self
-        return tuple(one.name for one in dataclasses.fields(fields))
+        return tuple(field.name for field in dataclasses.fields(fields))
 
     def __repr__(self) -> str:
         inside = ", ".join(f"{name}={code(getattr(self, name))}" for name in self.shown())

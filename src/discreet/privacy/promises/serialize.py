@@ -100,10 +100,10 @@ def _open(text: str, what: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError("a name stands twice")
-    return found
+    return fields
 
 
 def _read(data: Any, kinds: dict[str, type[Record]]) -> Any:

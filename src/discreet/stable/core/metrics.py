@@ -66,8 +66,8 @@ class RowMetric:
         """The exact distance between two lists of rows, or two grouped ones."""
         if self.how is How.IN_PLACE:
             return _places(_rows(first), _rows(second))
-        one, two = self._bag(first), self._bag(second)
-        gone, come = (one - two).total(), (two - one).total()
+        left, right = self._bag(first), self._bag(second)
+        gone, come = (left - right).total(), (right - left).total()
         if self.how is How.ADDED:
             return gone + come
         if self.how is How.CHANGED and gone != come:
@@ -208,8 +208,8 @@ def steps(distance: int) -> int:
 
 def identity(row: Any) -> Hashable:
     """What makes a row the same row: its code, or itself where it has none."""
-    found = code(row)
-    return found if found is not None else ("itself", id(row))
+    row_code = code(row)
+    return row_code if row_code is not None else ("itself", id(row))
 
 
 def _rows(data: Any) -> list[Any]:

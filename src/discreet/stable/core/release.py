@@ -65,7 +65,7 @@ class Before(Protocol):
         """The function."""
         ...
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """What it does, one line a step."""
         ...
 
@@ -137,7 +137,7 @@ class Release(ABC):
         """The output from any source of bits: for tests and audits. Not a release."""
 
     @abstractmethod
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """How the answer is made, step by step."""
 
     @property
@@ -154,8 +154,8 @@ class Release(ABC):
         It is stated for one step of ``input_metric``, or for that many.
         """
         steps = integer(distance, "distance", at_least=1)
-        one = relation_name(self.input_metric)
-        return restated(self._event(steps), one if steps == 1 else f"{relation_text(one)}, {steps} times")
+        neighbours = relation_name(self.input_metric)
+        return restated(self._event(steps), neighbours if steps == 1 else f"{relation_text(neighbours)}, {steps} times")
 
     def cost(self, distance: int = 1) -> Price:
         """The price for one unit, or for a group of ``distance`` units together.
@@ -183,7 +183,7 @@ class Release(ABC):
             value=self.draw(data, SystemBits()),
             event=event,
             cost=cost,
-            story=self.told(),
+            story=self.story(),
             accuracy=self.accuracy,
             receipt=receipt,
         )
@@ -196,11 +196,11 @@ class Release(ABC):
             case _:
                 return domains.read_rows(rows)
 
-    def then(self, f: Callable[[Any], Any], told: str | None = None, accuracy: Accuracy | None = None) -> Release:
+    def then(self, f: Callable[[Any], Any], line: str | None = None, accuracy: Accuracy | None = None) -> Release:
         """Post-processing: the same release with f applied to what comes out, at the same price."""
         if not callable(f):
             raise BadParameter("f", f, "must be a function of the released value")
-        name = told if told is not None else str(getattr(f, "__name__", "post-processed"))
+        name = line if line is not None else str(getattr(f, "__name__", "post-processed"))
         return Then(self, f, name, accuracy)
 
     def error_at(self, confidence: Number = CONFIDENCE) -> float:
@@ -211,7 +211,7 @@ class Release(ABC):
 
     def explain(self) -> str:
         """How an answer is made, and what it costs."""
-        steps = (*self.told(), f"costs {self.cost()} against {self.input_metric.step}")
+        steps = (*self.story(), f"costs {self.cost()} against {self.input_metric.step}")
         return "\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1))
 
 
@@ -275,9 +275,9 @@ class Measured(Behind):
         drawn = self.mechanism.draw(self.mechanism.read(self.map.apply(data)), bits)
         return drawn if self.candidates is None else self.candidates[drawn]
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The steps of the map, then the noise."""
-        return (*self.map.told(), self.mechanism.story())
+        return (*self.map.story(), self.mechanism.story())
 
 
 def measured(before: Before, mechanism: Noisy | Waiting) -> Measured:
@@ -313,8 +313,8 @@ def _made_before(mechanism: Noisy, moved: int | Moves, dimension: int) -> Noisy:
         raise BadParameter("real", True, "must be left out: the answers of stable maps are whole numbers")
     if getattr(mechanism, "dimension", dimension) != dimension:
         raise BadParameter("dimension", getattr(mechanism, "dimension", None), f"must be {dimension}, as the map gives")
-    asked, had = price_zcdp(mechanism.event_at(sensitivity(moved, mechanism))), price_zcdp(mechanism.event)
-    if not asked <= had:
+    needed, had = price_zcdp(mechanism.event_at(sensitivity(moved, mechanism))), price_zcdp(mechanism.event)
+    if not needed <= had:
         raise BadParameter(
             "sensitivity",
             "of the mechanism",
@@ -353,7 +353,7 @@ class Then(Release):
     release: Release
     f: Callable[[Any], Any]
     name: str
-    known: Accuracy | None = None
+    own_accuracy: Accuracy | None = None
 
     @property
     def input_domain(self) -> domains.Rows | domains.Groups:
@@ -368,7 +368,7 @@ class Then(Release):
     @property
     def accuracy(self) -> Accuracy | None:
         """As stated by whoever chose the function."""
-        return self.known
+        return self.own_accuracy
 
     def _event(self, distance: int) -> Event:
         return self.release._event(distance)
@@ -377,9 +377,9 @@ class Then(Release):
         """The function of what the release draws."""
         return self.f(self.release.draw(data, bits))
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The steps of the release, then the function."""
-        return (*self.release.told(), self.name)
+        return (*self.release.story(), self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,9 +403,9 @@ class Prepared(Behind):
         """What the release draws from the prepared data."""
         return self.release.draw(self.map.apply(data), bits)
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The steps of the map, then those of the release."""
-        return (*self.map.told(), *self.release.told())
+        return (*self.map.story(), *self.release.story())
 
 
 def prepared(before: Before, release: Release) -> Prepared:

@@ -79,7 +79,7 @@ class StableMap(ABC):
         """The function, on data in the form of the domain."""
 
     @abstractmethod
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """What it does, one line a step."""
 
     def __call__(self, data: Any) -> Any:
@@ -212,9 +212,9 @@ class Chain(StableMap):
             data = each.apply(data)
         return data
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """What each of them does."""
-        return tuple(line for each in self.maps for line in each.told())
+        return tuple(line for each in self.maps for line in each.story())
 
     def after(self, domain: Domain, metric: Metric) -> Chain:
         """The same maps, behind something that gives this domain and this metric."""

@@ -146,8 +146,8 @@ def plain_number(value: Any) -> Any:
     (1.5, None, None)
     """
     kind = type(value)  # isinstance would ask the value
-    known = kind in (bool, int, float, Fraction, Decimal) or issubclass(kind, np.generic)
-    return value if known and issubclass(kind, (numbers.Real, Decimal, np.bool_)) else None
+    of_known_kind = kind in (bool, int, float, Fraction, Decimal) or issubclass(kind, np.generic)
+    return value if of_known_kind and issubclass(kind, (numbers.Real, Decimal, np.bool_)) else None
 
 
 def whole_from_text(value: Any) -> int:

@@ -91,7 +91,7 @@ class CapRows(StableMap):
                 owned.setdefault(owner, []).append((row_code, row))
         return [row for rows in owned.values() for row in first_by_hash(rows, self.cap, self.salt)]
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The cap and the unit."""
         rows = "1 row" if self.cap == 1 else f"{self.cap} rows"
         return (f"kept at most {rows} of each unit by {show_field(self.input_metric.unit)}",)

@@ -50,14 +50,14 @@ class Cast(RowByRow):
         """Each row, cast."""
         if self.to is int:
             return [self._whole(row) for row in rows]
-        one = _text if self.to is str else _truth
-        return [attempt(one, row, self.otherwise) for row in rows]
+        read = _text if self.to is str else _truth
+        return [attempt(read, row, self.otherwise) for row in rows]
 
     def _whole(self, row: Any) -> int:
         read = attempt(whole_from_text, row, None)
         return whole(row, None, None, self.otherwise) if read is None else read
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The wanted kind."""
         return (f"cast to {self.to.__name__}, or {self.otherwise!r}",)
 

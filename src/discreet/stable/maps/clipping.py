@@ -39,7 +39,7 @@ class Clip(RowByRow):
         b = self.bounds
         return wholes(rows, b.low, b.high, b.missing)
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The bounds."""
         return (f"clamped to {self.bounds}",)
 

@@ -45,7 +45,7 @@ class Count(Aggregate):
         """The exact count."""
         return [len(rows) for rows in data.values()] if isinstance(data, dict) else len(data)
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """That it counted."""
         return ("counted each group",) if isinstance(self.input_domain, Groups) else ("counted rows",)
 

@@ -51,13 +51,13 @@ class Custom(StableMap):
         return attempt(self._whole, data, 0 if self.size is None else [0] * self.size)
 
     def _whole(self, rows: list[Any]) -> int | list[int]:
-        found = self.function(list(rows))
+        answer = self.function(list(rows))
         if self.size is None:
-            return integer(found, "answer")
-        answers = [integer(x, "answer") for x in (found.tolist() if isinstance(found, np.ndarray) else found)]
+            return integer(answer, "answer")
+        answers = [integer(x, "answer") for x in (answer.tolist() if isinstance(answer, np.ndarray) else answer)]
         return answers if len(answers) == self.size else [0] * self.size
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """Its name."""
         return (
             f"applied {getattr(self.function, '__name__', 'a function')}, with the stability that its author claims",

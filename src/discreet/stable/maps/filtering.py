@@ -58,7 +58,7 @@ class Filter(StableMap):
     def _holds(self, row: Any) -> bool:
         return bool(self.condition(row))
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The condition by its name."""
         return (f"kept rows where {getattr(self.condition, '__name__', 'a condition')} holds",)
 

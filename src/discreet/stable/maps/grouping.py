@@ -59,7 +59,7 @@ class GroupBy(StableMap):
                 rows.append(row)
         return groups
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The keys."""
         return (f"grouped by {show_field(self.by)} under {len(self.keys)} public keys",)
 

@@ -46,7 +46,7 @@ class MapToNumbers(RowByRow):
         b = self.bounds
         return wholes((attempt(self.f, row, None) for row in rows), b.low, b.high, b.missing)
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The function by its name, and the range."""
         return (f"took {getattr(self.f, '__name__', 'a function')} of each row, clamped to {self.bounds}",)
 
@@ -75,10 +75,10 @@ class MapToValues(RowByRow):
 
     def rows(self, rows: list[Any]) -> list[Any]:
         """The value for each row: the caller's own object, not the equal one that the function gave."""
-        known = {value: value for value in self.values}
-        return [attempt(lambda row: known[self.f(row)], row, self.otherwise) for row in rows]
+        own = {value: value for value in self.values}
+        return [attempt(lambda row: own[self.f(row)], row, self.otherwise) for row in rows]
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The function by its name, and the range."""
         name = getattr(self.f, "__name__", "a function")
         return (f"took {name} of each row, one of {len(self.values)} public values",)
@@ -108,7 +108,7 @@ def map(
     metric = as_metric(neighbours)
     if values is None:
         return MapToNumbers(f=f, bounds=as_bounds(bounds, missing), metric=metric)
-    known = check_keys(values, "values")
-    if otherwise not in known:
+    listed = check_keys(values, "values")
+    if otherwise not in listed:
         raise BadParameter("otherwise", otherwise, "must be one of the values")
-    return MapToValues(f=f, values=known, otherwise=otherwise, metric=metric)
+    return MapToValues(f=f, values=listed, otherwise=otherwise, metric=metric)

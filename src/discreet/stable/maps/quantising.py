@@ -48,7 +48,7 @@ class Quantise(RowByRow):
         cells: list[int] = self.grid.quantise([plain_number(row) for row in rows]).tolist()
         return cells
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The width of a cell and the bounds."""
         low, high = self.grid.value(self.grid.low), self.grid.value(self.grid.high)
         ends = f"[{significant(low, 6)}, {significant(high, 6)}]"

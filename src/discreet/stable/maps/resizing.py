@@ -63,7 +63,7 @@ class Resize(StableMap):
         kept = first_by_hash(coded, self.size, self.salt)
         return kept + [self.fill] * (self.size - len(kept))
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The size."""
         return (f"cut or filled up to {self.size} rows",)
 

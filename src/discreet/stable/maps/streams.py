@@ -72,7 +72,7 @@ class First(_OfStream):
         kept: list[Any] = data[: self.size]
         return kept + [self.fill] * (self.size - len(kept))
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """How many."""
         return (f"took the first {self.size} rows",)
 
@@ -113,7 +113,7 @@ class AsVector(_OfStream):
         kept = wholes(data[: self.size], b.low, b.high, b.missing)
         return kept + [b.missing] * (self.size - len(kept))
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The size and the bounds."""
         return (f"took {self.size} values, clamped to {self.bounds}",)
 

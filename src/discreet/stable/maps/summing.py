@@ -62,8 +62,8 @@ class Sum(Aggregate):
                 return None
 
     @property
-    def known(self) -> Bounds:
-        """The bounds, once it stands where they are known."""
+    def limits(self) -> Bounds:
+        """The bounds, once the rows that it sums are known."""
         if self._bounds is None:
             raise BadParameter("bounds", None, "must be given as (low, high): none is read from data")
         return self._bounds
@@ -71,7 +71,7 @@ class Sum(Aggregate):
     def stability(self, distance: int) -> int | Moves:
         """How far the sum, or the vector of sums, moves."""
         d, how = steps(distance), self.input_metric.how
-        most, width = self.known.largest, self.known.width
+        most, width = self.limits.largest, self.limits.width
         given = self.input_domain
         if not isinstance(given, Groups):
             return d * (most if how is How.ADDED else width if how in PUBLIC_NUMBER else max(most, width))
@@ -89,14 +89,14 @@ class Sum(Aggregate):
         return self._total(data)
 
     def _total(self, rows: list[Any]) -> int:
-        b, read = self.known, reader(self.of)
+        b, read = self.limits, reader(self.of)
         values = rows if self.of is None else (attempt(read, row, None) for row in rows)
         return builtins.sum(wholes(values, b.low, b.high, b.missing))
 
-    def told(self) -> tuple[str, ...]:
+    def story(self) -> tuple[str, ...]:
         """The bounds, and what was summed."""
         where = " in each group" if isinstance(self.input_domain, Groups) else ""
-        return (f"summed {show_field(self.of)} clamped to {self.known}{where}",)
+        return (f"summed {show_field(self.of)} clamped to {self.limits}{where}",)
 
 
 def sum(
@@ -113,8 +113,8 @@ def sum(
     """
     if bounds is None and missing is not None:
         raise BadParameter("missing", missing, "must be given together with bounds")
-    known = None if bounds is None else as_bounds(bounds, missing)
-    return Sum(bounds=known, of=check_field(of, "of"), metric=as_metric(neighbours))
+    limits = None if bounds is None else as_bounds(bounds, missing)
+    return Sum(bounds=limits, of=check_field(of, "of"), metric=as_metric(neighbours))
 
 
 def sum_by(

@@ -70,11 +70,11 @@ class ChosenBins(Bins):
         low, high = upto[ends[codes]], upto[ends[codes + 1]]
         cell = np.searchsorted(upto, low + draw.random(len(codes)) * (high - low), side="right") - 1
         cell = np.clip(cell, ends[codes], ends[codes + 1] - 1)
-        found = inner._decode(cell, draw)
+        values = inner._decode(cell, draw)
         at_zero = np.array([edge == 0 and (end - edge) * _FINEST <= self.cells[-1] - self.cells[0]
                             for edge, end in pairwise(self.cells)])  # fmt: skip
-        found = np.where(at_zero[cell], np.zeros(1, dtype=found.dtype), found)
-        return found if self.step is None or self.integral else self._on_step(found, cell)
+        values = np.where(at_zero[cell], np.zeros(1, dtype=values.dtype), values)
+        return values if self.step is None or self.integral else self._on_step(values, cell)
 
     def _on_step(self, values: Floats, cell: Codes) -> Floats:
         """The multiple of the step below each value, within its cell if it has one."""
@@ -140,17 +140,17 @@ def _grid(low: Fraction, high: Fraction, integral: bool) -> list[Fraction]:
     inner = [*_equal(low, high, width, near), *_shrinking(low, high, near, integral), Fraction(0)]
     if integral:
         inner = [Fraction(ceil(edge)) for edge in inner]
-    found, last = [low], float(high)
+    edges, last = [low], float(high)
     for edge in sorted(set(inner)):
-        if low < edge < high and float(found[-1]) < float(edge) < last:
-            found.append(edge)
-    return [*found, high]
+        if low < edge < high and float(edges[-1]) < float(edge) < last:
+            edges.append(edge)
+    return [*edges, high]
 
 
 def _round_width(about: Fraction) -> Fraction:
     """The largest of 1, 2 and 5 times a power of ten that is not above a number."""
     power = Fraction(10) ** floor(log10(about)) if about >= Fraction(1, 10**300) else about
-    steps = sorted(one * power * scale for one in _ROUND for scale in (Fraction(1, 10), 1, 10))
+    steps = sorted(digit * power * scale for digit in _ROUND for scale in (Fraction(1, 10), 1, 10))
     return steps[max(0, bisect_right(steps, about) - 1)]
 
 

@@ -44,15 +44,15 @@ def levels(noisy: Floats, variance: float, widths: Floats | None = None) -> Floa
         cost = best[:end] + squares[end] - squares[:end] - explained + price
         begin[end] = int(np.argmin(cost))
         best[end] = cost[begin[end]]
-    found = np.zeros(many)
+    fitted = np.zeros(many)
     end = many
     while end:
         first = int(begin[end])
-        shape = max(shapes, key=lambda one: float(one.explained(end)[first]))
+        shape = max(shapes, key=lambda candidate: float(candidate.explained(end)[first]))
         if shape.explained(end)[first] > 0:
-            found[first:end] = shape.fitted(first, end)
+            fitted[first:end] = shape.fitted(first, end)
         end = first
-    return found
+    return fitted
 
 
 class _Shape:

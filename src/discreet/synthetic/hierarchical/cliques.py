@@ -19,12 +19,12 @@ def largest(sets: Iterable[Iterable[int]]) -> list[frozenset[int]]:
     >>> [sorted(one) for one in largest([(0,), (0, 1), (2,)])]
     [[0, 1], [2]]
     """
-    distinct = sorted({frozenset(one) for one in sets}, key=lambda one: (-len(one), sorted(one)))
-    found: list[frozenset[int]] = []
-    for one in distinct:
-        if not any(one <= other for other in found):
-            found.append(one)
-    return found
+    distinct = sorted({frozenset(columns) for columns in sets}, key=lambda columns: (-len(columns), sorted(columns)))
+    kept: list[frozenset[int]] = []
+    for columns in distinct:
+        if not any(columns <= other for other in kept):
+            kept.append(columns)
+    return kept
 
 
 def in_order(sets: Sequence[frozenset[int]]) -> list[tuple[frozenset[int], frozenset[int]]] | None:
@@ -33,7 +33,7 @@ def in_order(sets: Sequence[frozenset[int]]) -> list[tuple[frozenset[int], froze
         return []
     waiting, order = list(sets[1:]), [(sets[0], frozenset[int]())]
     while waiting:
-        nearest = max(waiting, key=lambda one: max(len(one & done) for done, _ in order))
+        nearest = max(waiting, key=lambda columns: max(len(columns & done) for done, _ in order))
         shared = nearest & frozenset().union(*(done for done, _ in order))
         if not any(shared <= done for done, _ in order):
             return None
@@ -48,13 +48,13 @@ def without_cycles(sets: Iterable[Iterable[int]]) -> list[frozenset[int]]:
     >>> [sorted(one) for one in without_cycles([(0, 1), (1, 2)])], len(without_cycles([(0, 1), (1, 2), (0, 2)]))
     ([[0, 1], [1, 2]], 1)
     """
-    found = largest(sets)
-    while in_order(found) is None:
+    merged = largest(sets)
+    while in_order(merged) is None:
         a, b = min(
-            (p for p in combinations(found, 2) if p[0] & p[1]), key=lambda p: (len(p[0] | p[1]), *map(sorted, p))
+            (p for p in combinations(merged, 2) if p[0] & p[1]), key=lambda p: (len(p[0] | p[1]), *map(sorted, p))
         )
-        found = largest([*(one for one in found if one not in (a, b)), a | b])
-    return found
+        merged = largest([*(columns for columns in merged if columns not in (a, b)), a | b])
+    return merged
 
 
 def by_level(tables: Sequence[Sequence[Set]], *, rows: bool) -> list[list[frozenset[int]]]:
@@ -63,19 +63,21 @@ def by_level(tables: Sequence[Sequence[Set]], *, rows: bool) -> list[list[frozen
     >>> [[sorted(one) for one in level] for level in by_level([[(0, 1)], [(0,), (1,)]], rows=True)]
     [[[0, 1]], [[0, 1]]]
     """
-    needed = [frozenset(c for one in tables[level:] for table in one for c in table) for level in range(len(tables))]
-    found = [without_cycles(table for one in tables for table in one)]
+    needed = [
+        frozenset(c for columns in tables[level:] for table in columns for c in table) for level in range(len(tables))
+    ]
+    levels = [without_cycles(table for columns in tables for table in columns)]
     for level in range(1, len(tables)):
-        some = without_cycles(table for one in tables[level:] for table in one)
-        inside = all(any(one <= above for above in found[-1]) for one in some)
-        found.append(some if inside else largest(one & needed[level] for one in found[-1]))
-    if not rows or row_order(found) is not None:
-        return found
-    found = [largest(one & needed[level] for one in found[0]) for level in range(len(tables))]
-    if row_order(found) is not None:
-        return found
-    together = _connected(found[0])
-    return [largest(one & needed[level] for one in together) for level in range(len(tables))]
+        some = without_cycles(table for columns in tables[level:] for table in columns)
+        inside = all(any(columns <= above for above in levels[-1]) for columns in some)
+        levels.append(some if inside else largest(columns & needed[level] for columns in levels[-1]))
+    if not rows or row_order(levels) is not None:
+        return levels
+    levels = [largest(columns & needed[level] for columns in levels[0]) for level in range(len(tables))]
+    if row_order(levels) is not None:
+        return levels
+    together = _connected(levels[0])
+    return [largest(columns & needed[level] for columns in together) for level in range(len(tables))]
 
 
 def row_order(levels: Sequence[Sequence[frozenset[int]]]) -> list[tuple[int, frozenset[int]]] | None:
@@ -85,16 +87,18 @@ def row_order(levels: Sequence[Sequence[frozenset[int]]]) -> list[tuple[int, fro
     is no cycle. Negative numbers stand for the places.
     """
     places = [frozenset(-1 - upper for upper in range(level + 1)) for level in range(len(levels))]
-    whole = {places[level] | one: (level, one) for level in reversed(range(len(levels))) for one in levels[level]}
-    kept = sorted(largest(whole), key=lambda one: -whole[one][0])
+    whole = {
+        places[level] | columns: (level, columns) for level in reversed(range(len(levels))) for columns in levels[level]
+    }
+    kept = sorted(largest(whole), key=lambda columns: -whole[columns][0])
     order = in_order(kept)
-    return None if order is None else [whole[one] for one, _ in order]
+    return None if order is None else [whole[columns] for columns, _ in order]
 
 
 def _connected(sets: Sequence[frozenset[int]]) -> list[frozenset[int]]:
     """The unions of sets that are connected by shared columns."""
-    found: list[frozenset[int]] = []
-    for one in sets:
-        touching = [other for other in found if other & one]
-        found = [*(other for other in found if other not in touching), one.union(*touching)]
-    return found
+    unions: list[frozenset[int]] = []
+    for columns in sets:
+        touching = [other for other in unions if other & columns]
+        unions = [*(other for other in unions if other not in touching), columns.union(*touching)]
+    return unions

@@ -57,15 +57,15 @@ def solve(tree: Tree, measured: Sequence[Floats | None], variances: Sequence[flo
         spread.append(share * variance)
     up.reverse()
     spread.reverse()
-    values, found = [up[0]], [spread[0]]
+    values, variances_down = [up[0]], [spread[0]]
     for level in range(1, len(measured)):
         parent = tree.parents[level - 1]
         total = tree.sums(level - 1, spread[level])
         share = spread[level] / total[parent]
         gap = values[-1] - tree.sums(level - 1, up[level])
         values.append(up[level] + _along(share, up[level]) * gap[parent])
-        found.append(spread[level] * (1 - share) + share**2 * found[-1][parent])
-    return Solved(tuple(values), tuple(found))
+        variances_down.append(spread[level] * (1 - share) + share**2 * variances_down[-1][parent])
+    return Solved(tuple(values), tuple(variances_down))
 
 
 def _along(share: Floats, like: Floats) -> Floats:

@@ -64,13 +64,13 @@ class Estimates:
     def table(self, level: int, columns: Clique) -> Floats:
         """A table of all nodes of a level: unbiased where all its interactions were measured there."""
         sizes = self.plan.sizes
-        found = np.zeros((self.plan.tree.sizes[level], *self.plan.shape(columns)))
+        table = np.zeros((self.plan.tree.sizes[level], *self.plan.shape(columns)))
         for part in subsets(columns):
             if (level, part) in self.values:
                 shape = [sizes[c] if c in part else 1 for c in columns]
                 wide = self.values[level, part].reshape(-1, *shape)
-                found += wide / prod(sizes[c] for c in columns if c not in part)
-        return found
+                table += wide / prod(sizes[c] for c in columns if c not in part)
+        return table
 
 
 def measure(plan: HierarchicalPlan, source: CellSource, rho: Fraction, spending: Spending) -> Estimates:
@@ -120,9 +120,9 @@ class Exact:
         )
         for c in columns:
             place = place * plan.sizes[c] + self.codes[c]
-        found = np.zeros(plan.tree.sizes[level] * prod(plan.shape(columns)), dtype=np.int64)
-        np.add.at(found, place, self.counts)
-        return found.reshape(plan.tree.sizes[level], *plan.shape(columns))
+        table = np.zeros(plan.tree.sizes[level] * prod(plan.shape(columns)), dtype=np.int64)
+        np.add.at(table, place, self.counts)
+        return table.reshape(plan.tree.sizes[level], *plan.shape(columns))
 
 
 def estimates(

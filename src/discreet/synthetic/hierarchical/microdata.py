@@ -32,15 +32,15 @@ def make_rows(
     place = np.repeat(np.arange(len(totals)), totals)
     codes: dict[int, Integers] = {}
     for level, columns in order:
-        known = [c for c in sorted(columns) if c in codes]
+        drawn = [c for c in sorted(columns) if c in codes]
         new = [c for c in sorted(columns) if c not in codes]
         if not new:
             continue
-        table = tables.marginal(level, (*known, *new))
+        table = tables.marginal(level, (*drawn, *new))
         shape = [sizes[c] for c in new]
         cells = np.repeat(np.arange(table.size), table.ravel())  # ordered by node, then known codes, then new ones
         group = tree.above(deepest, level)[place]
-        for c in known:
+        for c in drawn:
             group = group * sizes[c] + codes[c]
         ordered = np.lexsort((draw.random(len(group)), group))
         code = np.empty(len(group), dtype=np.int64)

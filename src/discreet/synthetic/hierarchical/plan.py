@@ -80,9 +80,9 @@ def publication(
     """
     if isinstance(tables, str):
         raise BadParameter("tables", tables, "must be a list of lists of columns")
-    listed = tuple((one,) if isinstance(one, str) else tuple(one) for one in tables)
-    if not listed or len({frozenset(one) for one in listed}) != len(listed):
-        raise BadParameter("tables", [list(one) for one in listed], "must name at least one table, and each once")
+    listed = tuple((table,) if isinstance(table, str) else tuple(table) for table in tables)
+    if not listed or len({frozenset(table) for table in listed}) != len(listed):
+        raise BadParameter("tables", [list(table) for table in listed], "must name at least one table, and each once")
     given = [1] * len(listed) if weights is None else list(weights)
     if len(given) != len(listed):
         raise BadParameter("weights", len(given), "must be as many as tables")
@@ -149,18 +149,18 @@ class HierarchicalPlan:
         base = float(moves.l2_squared) / (2 * float(rho))
         stretch = Fraction(1)
         for _ in range(_TRIES):
-            found = {part: _short(Fraction(base / precision) * stretch) for part, precision in self.parts.items()}
-            cost = sum((self.price(part, moves, v) for part, v in found.items()), Fraction(0))
-            if max(found.values()) > LARGEST:
+            noise = {part: _short(Fraction(base / precision) * stretch) for part, precision in self.parts.items()}
+            cost = sum((self.price(part, moves, v) for part, v in noise.items()), Fraction(0))
+            if max(noise.values()) > LARGEST:
                 break
             if cost <= rho:
-                return found
+                return noise
             stretch *= Fraction(ceil(max(cost / rho, 1 + Fraction(1, _FINE**2)) * _FINE**2), _FINE**2)
         raise BadParameter("rho", float(rho), "must be larger: the noise would not fit into 64 bits")
 
     def depth(self, columns: Clique) -> int:
         """The deepest level at which the interaction of these columns is measured."""
-        return max(level for level, one in self.parts if one == columns)
+        return max(level for level, measured in self.parts if measured == columns)
 
     @cached_property
     def interactions(self) -> tuple[Clique, ...]:
@@ -169,22 +169,22 @@ class HierarchicalPlan:
 
     def spread(self, variances: Mapping[Part, float]) -> dict[Part, Floats]:
         """The variance of each node's numbers after least squares, by level and interaction."""
-        found: dict[Part, Floats] = {}
+        spread: dict[Part, Floats] = {}
         for columns in self.interactions:
             deepest = self.depth(columns)
             own = [variances.get((level, columns), inf) for level in range(deepest + 1)]
             nothing: list[Any] = [np.zeros((self.tree.sizes[level], 0)) for level in range(deepest + 1)]
             solved = solve(self.tree, nothing, own)
-            found |= {(level, columns): solved.variances[level] for level in range(deepest + 1)}
-        return found
+            spread |= {(level, columns): solved.variances[level] for level in range(deepest + 1)}
+        return spread
 
     def table_variance(self, table: PublishedTable, spread: Mapping[Part, Floats]) -> Floats:
         """The variance of a cell of a table in each node."""
-        found = np.zeros(self.tree.sizes[table.level])
+        variance = np.zeros(self.tree.sizes[table.level])
         for part in subsets(table.columns):
             if (table.level, part) in spread:
-                found += spread[table.level, part] * self.share(part, table.columns)
-        return found
+                variance += spread[table.level, part] * self.share(part, table.columns)
+        return variance
 
     def share(self, part: Clique, columns: Clique) -> float:
         """The squared length of what a cell of a table takes from an interaction."""
@@ -214,15 +214,15 @@ def plan(
     ((1, 2, 3), [(0, ()), (0, (0,)), (1, ()), (1, (0,)), (2, ())], [0.84, 0.9])
     """
     levels = hierarchy.levels if hierarchy is not None else ()
-    asked: list[tuple[str | None, tuple[str, ...]]] = []
-    for one in publication.tables:
-        places = [name for name in one if name in levels]
+    wanted: list[tuple[str | None, tuple[str, ...]]] = []
+    for each in publication.tables:
+        places = [name for name in each if name in levels]
         if len(places) > 1:
-            raise BadParameter("tables", list(one), f"must name at most one level of {', '.join(levels)}: the finest")
-        asked.append((places[0] if places else None, tuple(name for name in one if name not in levels)))
-    deepest = max((levels.index(place) + 1 for place, _ in asked if place is not None), default=0)
+            raise BadParameter("tables", list(each), f"must name at most one level of {', '.join(levels)}: the finest")
+        wanted.append((places[0] if places else None, tuple(name for name in each if name not in levels)))
+    deepest = max((levels.index(place) + 1 for place, _ in wanted if place is not None), default=0)
     tree, names = _tree(hierarchy, deepest)
-    used = list(dict.fromkeys(name for _, columns in asked for name in columns))
+    used = list(dict.fromkeys(name for _, columns in wanted for name in columns))
     others = domain.only([name for name in domain if name in domain.check(used)]) if used else None
     place: dict[str, Any] = {}
     if hierarchy is not None and deepest:
@@ -238,10 +238,10 @@ def plan(
     order = list(columns_of)
     tables = tuple(
         PublishedTable(names.index(p) if p is not None else 0, tuple(sorted(order.index(c) for c in columns)), weight)
-        for (p, columns), weight in zip(asked, publication.weights, strict=True)
+        for (p, columns), weight in zip(wanted, publication.weights, strict=True)
     )
     sizes = tuple(columns_of[name].size for name in order)
-    others_of = [one for one in key_sets if one is not hierarchy]
+    others_of = [each for each in key_sets if each is not hierarchy]
     for key_set in others_of:
         if set(key_set.columns) & set(levels) and set(key_set.columns) & set(order):
             mixed = f"must be over places or over other columns, not over both ({', '.join(key_set.columns)})"
@@ -252,12 +252,12 @@ def plan(
     sets = tuple(map(tuple, by_level(by_levels, rows=False)))
     if any(not mask.any() for mask in agreeing_masks(sizes, sets[0], zeros).values()):
         raise BadParameter(
-            "key_sets", [list(one.columns) for one in others_of], "must leave at least one cell possible"
+            "key_sets", [list(each.columns) for each in others_of], "must leave at least one cell possible"
         )
     rows = publication.rows and row_order(sets) is None
     row_sets = tuple(map(tuple, by_level(by_levels, rows=True))) if rows else None
     every = [*enumerate(sets), *enumerate(row_sets or ())]
-    cells = sum(tree.sizes[level] * prod(sizes[c] for c in one) for level, some in every for one in some)
+    cells = sum(tree.sizes[level] * prod(sizes[c] for c in each) for level, some in every for each in some)
     if cells > MOST_CELLS:
         raise BadParameter(
             "tables", f"{cells:,} cells", f"must have at most {MOST_CELLS:,} in all; ask for fewer columns"
@@ -289,22 +289,22 @@ def _masks(
     order: Sequence[str], columns: Mapping[str, Any], key_sets: Iterable[KeySet]
 ) -> dict[Clique, NDArray[np.bool_]]:
     """Which cells of some columns are possible; key sets about other columns say nothing here."""
-    found: dict[Clique, NDArray[np.bool_]] = {}
-    for one in key_sets:
-        names = [name for name in order if name in one.columns]
+    masks: dict[Clique, NDArray[np.bool_]] = {}
+    for key_set in key_sets:
+        names = [name for name in order if name in key_set.columns]
         if len(names) < 2:
             continue
         codes = [{label: code for code, label in enumerate([*columns[name].labels, None])} for name in names]
         mask = np.zeros([columns[name].size for name in names], dtype=bool)
-        for row in one.only(names).rows:
+        for row in key_set.only(names).rows:
             cell = tuple(code.get(value, -1) for code, value in zip(codes, row, strict=True))
             if all(0 <= c < n for c, n in zip(cell, mask.shape, strict=True)):
                 mask[cell] = True
         if not mask.any():
-            raise BadParameter("key_sets", list(one.columns), "must leave at least one cell possible")
+            raise BadParameter("key_sets", list(key_set.columns), "must leave at least one cell possible")
         clique = tuple(order.index(name) for name in names)
-        found[clique] = found[clique] & mask if clique in found else mask
-    return found
+        masks[clique] = masks[clique] & mask if clique in masks else mask
+    return masks
 
 
 # --- the split --------------------------------------------------------------------------------------------------------
@@ -331,24 +331,24 @@ def _precisions(
             raise BadParameter("tables", len(tables), f"must have at most {MOST_SUBSETS:,} interactions of columns")
     weights = {part: levels for part, levels in weights.items() if all(sizes[c] > 1 for c in part)}
     kept = {part: float(kept_share([sizes[c] for c in part])) for part in weights}
-    found: dict[Part, float] = {}
+    precisions: dict[Part, float] = {}
     if split is not None:
         for level, share in enumerate(split):
             here = {part: sqrt(sum(w.values()) / kept[part]) for part, w in weights.items() if max(w) >= level}
             whole = sum(kept[part] * x for part, x in here.items())
-            found |= {(level, part): share / sum(split) * x / whole for part, x in here.items() if share and whole}
+            precisions |= {(level, part): share / sum(split) * x / whole for part, x in here.items() if share and whole}
         for part, levels in weights.items():
-            if (max(levels), part) not in found:
+            if (max(levels), part) not in precisions:
                 raise BadParameter("split", list(split), "must give every level with a table of its own a share")
-        return found
+        return precisions
     shares, costs = {}, {}
     for part, levels in weights.items():
         shares[part], costs[part] = _best_split(tree, levels)
     total = sum(sqrt(costs[part] * kept[part]) for part in weights)
     for part in weights:
         given = sqrt(costs[part] / kept[part]) / total
-        found |= {(level, part): given * float(x) for level, x in enumerate(shares[part]) if x > 1e-9}
-    return found
+        precisions |= {(level, part): given * float(x) for level, x in enumerate(shares[part]) if x > 1e-9}
+    return precisions
 
 
 def _best_split(tree: Tree, weights: Mapping[int, float]) -> tuple[Floats, float]:

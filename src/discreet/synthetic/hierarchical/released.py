@@ -68,18 +68,18 @@ class PublishedTables:
 
     def count(self, table: int) -> Integers:
         """The whole numbers of a table: its first axis are the places of its level."""
-        one = self._table(table)
-        return self.whole.marginal(one.level, one.columns)
+        published = self._table(table)
+        return self.whole.marginal(published.level, published.columns)
 
     def estimate(self, table: int) -> Floats:
         """The unbiased numbers of a table."""
-        one = self._table(table)
-        return self.estimates.table(one.level, one.columns)
+        published = self._table(table)
+        return self.estimates.table(published.level, published.columns)
 
     def deviation(self, table: int) -> Floats:
         """The standard deviation of an estimate, of each place of a table."""
-        one = self._table(table)
-        return np.sqrt(self.plan.table_variance(one, self.estimates.spread))
+        published = self._table(table)
+        return np.sqrt(self.plan.table_variance(published, self.estimates.spread))
 
     def table(self, table: int, confidence: Number = CONFIDENCE) -> Any:
         """One table as an Arrow table: its keys, ``count``, ``count_error``, ``estimate`` and ``error``.
@@ -93,22 +93,22 @@ class PublishedTables:
         """
         import pyarrow as pa
 
-        one = self._table(table)
+        published = self._table(table)
         times = NormalDist().inv_cdf(float(1 - (1 - confidence_level(confidence)) / 2))
         count, estimate = self.count(table), self.estimate(table)
-        shape = (-1, *(1,) * len(one.columns))
+        shape = (-1, *(1,) * len(published.columns))
         error = np.broadcast_to((times * self.deviation(table)).reshape(shape), count.shape)
-        kept = np.flatnonzero(np.broadcast_to(self._possible(one), count.shape).ravel())
-        columns = dict(self._keys(one, kept))
+        kept = np.flatnonzero(np.broadcast_to(self._possible(published), count.shape).ravel())
+        columns = dict(self._keys(published, kept))
         shift = np.abs(count - estimate)
         numbers = {"count": count, "count_error": error + shift, "estimate": estimate, "error": error}
         return pa.table(columns | {name: pa.array(n.ravel()[kept]) for name, n in numbers.items()})
 
     def name(self, table: int) -> str:
         """Its columns, between blanks and x, such as "county x sex"."""
-        one = self._table(table)
-        place = [self.plan.level_names[one.level]] if self.plan.level_names[one.level] else []
-        return " x ".join([*place, *(self._names[c] for c in one.columns)]) or "total"
+        published = self._table(table)
+        place = [self.plan.level_names[published.level]] if self.plan.level_names[published.level] else []
+        return " x ".join([*place, *(self._names[c] for c in published.columns)]) or "total"
 
     def write(self, folder: str | PathLike[str], ending: str = "csv") -> list[str]:
         """One CSV or Parquet file for each table into a folder that is there, with the card; returns their names."""
@@ -130,29 +130,31 @@ class PublishedTables:
                 "rows", False, "must be True in dp.synthetic.publication: not every set of such tables is one of rows"
             )
         place, codes = make_rows(plan.tree, plan.sizes, order, self.whole, np.random.default_rng())
-        known = [codes.get(c, np.zeros(len(place), dtype=np.int64)) for c in range(len(plan.sizes))]
-        return plan.domain.decode(np.stack([place, *known] if plan.placed else known, axis=1))
+        codes_by_column = [codes.get(c, np.zeros(len(place), dtype=np.int64)) for c in range(len(plan.sizes))]
+        return plan.domain.decode(np.stack([place, *codes_by_column] if plan.placed else codes_by_column, axis=1))
 
     def mismatches(self) -> int:
         """How many cells are negative, or differ from the sum of their parts in any table of any level: 0.
 
         Counted anew from the numbers that are published.
         """
-        found, plan = 0, self.plan
+        mismatches, plan = 0, self.plan
         for level, sets in enumerate(plan.row_sets or plan.sets):
-            for one in sets:
-                columns = tuple(sorted(one))
+            for clique in sets:
+                columns = tuple(sorted(clique))
                 table = self.whole.marginal(level, columns)
-                found += int((table < 0).sum())
+                mismatches += int((table < 0).sum())
                 if level:
-                    found += int((plan.tree.sums(level - 1, table) != self.whole.marginal(level - 1, columns)).sum())
+                    mismatches += int(
+                        (plan.tree.sums(level - 1, table) != self.whole.marginal(level - 1, columns)).sum()
+                    )
                 for other in sets:
-                    shared = tuple(sorted(one & other))
+                    shared = tuple(sorted(clique & other))
                     mine = table.sum(axis=tuple(1 + i for i, c in enumerate(columns) if c not in shared))
                     whole = self.whole.levels[level][tuple(sorted(other))]
                     theirs = whole.sum(axis=tuple(1 + i for i, c in enumerate(sorted(other)) if c not in shared))
-                    found += int((mine != theirs).sum())
-        return found
+                    mismatches += int((mine != theirs).sum())
+        return mismatches
 
     def card(self, confidence: Number = CONFIDENCE) -> dict[str, Any]:
         """The release card: what was published, at which cost, how exact it is, and what was declared."""
@@ -195,8 +197,8 @@ class PublishedTables:
         card = self.card()
         lines = [f"{len(self)} tables for {card['guarantee']}. Counts are whole, not negative, and add up."]
         lines += [
-            f"{one['table']}: {one['cells']:,} cells, estimates ± {significant(one['error'], 3)}"
-            for one in card["tables"]
+            f"{table['table']}: {table['cells']:,} cells, estimates ± {significant(table['error'], 3)}"
+            for table in card["tables"]
         ]
         lines += [f"{name}: {share:.1%} of the cost" for name, share in card["shares"].items()]
         return "\n".join([*lines, card["outside"], *card["consequence"], *self.notes])
@@ -224,39 +226,39 @@ class PublishedTables:
     def _names(self) -> tuple[str, ...]:
         return self.plan.domain.columns[self.plan.placed :]
 
-    def _possible(self, one: PublishedTable) -> NDArray[np.bool_]:
+    def _possible(self, published: PublishedTable) -> NDArray[np.bool_]:
         """Which cells of a table can be above 0."""
-        found = np.ones(self.plan.shape(one.columns), dtype=bool)
+        possible = np.ones(self.plan.shape(published.columns), dtype=bool)
         for clique, mask in self.plan.impossible.items():
-            shared = [c for c in clique if c in one.columns]
+            shared = [c for c in clique if c in published.columns]
             some = mask.any(axis=tuple(i for i, c in enumerate(clique) if c not in shared))
-            found &= some.reshape([self.plan.sizes[c] if c in shared else 1 for c in one.columns])
-        return found
+            possible &= some.reshape([self.plan.sizes[c] if c in shared else 1 for c in published.columns])
+        return possible
 
-    def _keys(self, one: PublishedTable, kept: NDArray[np.intp]) -> Iterator[tuple[str, Any]]:
+    def _keys(self, published: PublishedTable, kept: NDArray[np.intp]) -> Iterator[tuple[str, Any]]:
         """The keys of some cells: the places of all levels above, then the columns. NULL's code is the last."""
         import pyarrow as pa
 
         plan = self.plan
-        shape = (plan.tree.sizes[one.level], *plan.shape(one.columns))
+        shape = (plan.tree.sizes[published.level], *plan.shape(published.columns))
         node, *codes = np.unravel_index(kept, shape)
         offset = 1 if plan.level_names[0] == "" else 0
-        for level in range(offset, one.level + 1):
+        for level in range(offset, published.level + 1):
             assert plan.hierarchy is not None or not plan.placed  # noqa: S101
             if plan.hierarchy is not None and plan.placed:
                 labels = pa.array(plan.hierarchy.labels(level - offset))
-                yield plan.level_names[level], labels.take(pa.array(plan.tree.above(one.level, level)[node]))
-        for c, code in zip(one.columns, codes, strict=True):
+                yield plan.level_names[level], labels.take(pa.array(plan.tree.above(published.level, level)[node]))
+        for c, code in zip(published.columns, codes, strict=True):
             labels = pa.array([*plan.domain[self._names[c]].labels, None])
             yield self._names[c], labels.take(pa.array(code))
 
 
 def level_shares(plan: HierarchicalPlan) -> dict[str, float]:
     """Which share of the cost each level of a plan has."""
-    found = dict.fromkeys(plan.level_names, 0.0)
+    shares = dict.fromkeys(plan.level_names, 0.0)
     for (level, columns), precision in plan.parts.items():
-        found[plan.level_names[level]] += precision * prod(1 - 1 / n for n in plan.shape(columns))
-    return found
+        shares[plan.level_names[level]] += precision * prod(1 - 1 / n for n in plan.shape(columns))
+    return shares
 
 
 def publish(
@@ -286,15 +288,15 @@ def publish(
     return made_whole(measure(planned, source, budget, spending), spending, slack)
 
 
-def made_whole(found: Estimates, spending: Spending, slack: Approx | None) -> PublishedTables:
+def made_whole(estimates: Estimates, spending: Spending, slack: Approx | None) -> PublishedTables:
     """The whole tables of some estimates."""
-    planned = found.plan
-    totals = [found.spread.get((level, ()), np.ones(n)) for level, n in enumerate(planned.tree.sizes)]
+    planned = estimates.plan
+    totals = [estimates.spread.get((level, ()), np.ones(n)) for level, n in enumerate(planned.tree.sizes)]
     make = partial(make_whole, planned.tree, planned.sizes, variances=totals, possible=planned.impossible)
-    whole = make(planned.sets, found.table)
+    whole = make(planned.sets, estimates.table)
     if planned.row_sets is not None:
-        whole = make(planned.row_sets, found.table, near=whole)
-    return PublishedTables(planned, found, whole, spending.promise(slack), spending)
+        whole = make(planned.row_sets, estimates.table, near=whole)
+    return PublishedTables(planned, estimates, whole, spending.promise(slack), spending)
 
 
 def with_receipt(made: PublishedTables, receipt: Receipt | None, notes: tuple[str, ...]) -> PublishedTables:

@@ -35,10 +35,10 @@ class Tree:
 
     def above(self, level: int, upper: int) -> Integers:
         """Which node of an upper level each node of a level lies in."""
-        found = np.arange(self.sizes[level], dtype=np.int64)
-        for one in range(level, upper, -1):
-            found = self.parents[one - 1][found]
-        return found
+        nodes = np.arange(self.sizes[level], dtype=np.int64)
+        for deeper in range(level, upper, -1):
+            nodes = self.parents[deeper - 1][nodes]
+        return nodes
 
     def sums(self, level: int, below: NDArray[Any]) -> NDArray[Any]:
         """Of each node of a level, the sum over its children, along the first axis."""

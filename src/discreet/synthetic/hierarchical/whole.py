@@ -38,8 +38,8 @@ class WholeTables:
 
     def marginal(self, level: int, columns: Sequence[int]) -> Integers:
         """The table of some columns of one of the sets, its axes in their order after that of the nodes."""
-        found: Integers = _marginal(self.levels[level], columns)
-        return found
+        table: Integers = _marginal(self.levels[level], columns)
+        return table
 
 
 def make_whole(
@@ -71,7 +71,7 @@ def make_whole(
         weight = np.ones(tree.sizes[level]) if variances is None else variances[level]
         nodes = _nodes(tree, level, estimate(level, ()), above, weight)
         tables: dict[Clique, Integers] = {(): nodes}
-        uses = [sum(c in one for later in sets[level:] for one in later) for c in range(len(sizes))]
+        uses = [sum(c in members for later in sets[level:] for members in later) for c in range(len(sizes))]
         for columns, shared in in_order(wanted) or ():
             prefix = tuple(sorted(shared))
             table = _marginal(tables, prefix)
@@ -89,7 +89,7 @@ def make_whole(
                 prefix = (*prefix, column)
             order = tuple(sorted(prefix))
             tables[order] = np.ascontiguousarray(table.transpose(0, *(1 + prefix.index(c) for c in order)))
-        made.append({one: table for one, table in tables.items() if one or len(tables) == 1})
+        made.append({members: table for members, table in tables.items() if members or len(tables) == 1})
     return WholeTables(tuple(made))
 
 
@@ -107,21 +107,21 @@ def _fitted(
     By iterative proportional fitting, a fixed number of rounds. None if one of the tables has all its columns.
     """
     clique = tuple(sorted(columns))
-    margins = {tuple(c for c in one if c in columns) for one in near}
+    margins = {tuple(c for c in near_columns if c in columns) for near_columns in near}
     if clique in margins:
         return None
     shape = tuple(sizes[c] for c in clique)
     if above is None:
-        found = np.ones((tree.sizes[level], *shape))
+        fitted = np.ones((tree.sizes[level], *shape))
     else:
-        found = _marginal(above, clique)[tree.parents[level - 1]].astype(np.float64)
+        fitted = _marginal(above, clique)[tree.parents[level - 1]].astype(np.float64)
     for _ in range(_FITTING):
         for margin in sorted(margins):
             others = tuple(1 + i for i, c in enumerate(clique) if c not in margin)
-            sums = found.sum(axis=others, keepdims=True)
+            sums = fitted.sum(axis=others, keepdims=True)
             wanted = _marginal(near, margin).reshape(sums.shape)
-            found *= np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
-    return {clique: found}
+            fitted *= np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)
+    return {clique: fitted}
 
 
 def _nodes(tree: Tree, level: int, target: Floats, above: Mapping[Clique, Integers] | None, weight: Floats) -> Integers:
@@ -157,12 +157,12 @@ def _split(
         above = total.reshape(len(total), cells, values)
         sums = np.concatenate([np.zeros_like(above[:, :, :1]), np.cumsum(above, axis=2)], axis=2)
     allowed = None if possible is None else possible.reshape(cells, values)
-    found = np.empty((nodes, cells, values), dtype=np.int64)
+    halves = np.empty((nodes, cells, values), dtype=np.int64)
     waiting: list[tuple[int, int, Integers]] = [(0, values, flat)]
     while waiting:
         low, high, whole = waiting.pop()
         if high - low == 1:
-            found[:, :, low] = whole
+            halves[:, :, low] = whole
             continue
         middle = (low + high) // 2
         excess = whole - (goals[:, :, high] - goals[:, :, low])
@@ -177,7 +177,7 @@ def _split(
             whole_sums = sums[:, :, middle] - sums[:, :, low]
             left = apportion(Apportionment(tree, level, goal, least, most, whole_sums))
         waiting += [(low, middle, left), (middle, high, whole - left)]
-    return found.reshape(*table.shape, values)
+    return halves.reshape(*table.shape, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,23 +216,23 @@ def apportion(task: Apportionment) -> Integers:
     [3, 2, 0]
     """
     real = nearest(task)
-    found = np.clip(np.floor(real).astype(np.int64), task.lower, task.upper)
-    rest = real - found
+    rounded = np.clip(np.floor(real).astype(np.int64), task.lower, task.upper)
+    rest = real - rounded
     cells = task.target.shape[1]
     group = (task.parent[:, None] * cells + np.arange(cells)).ravel()
     while True:
-        missing = (task.total - task.sums(found))[task.parent]
+        missing = (task.total - task.sums(rounded))[task.parent]
         if not missing.any():
-            return found
+            return rounded
         short = missing > 0  # one more each, the largest remainders first; or one less, by a float's error
-        free = np.where(short, found < task.upper, (found > task.lower) & (missing < 0))
+        free = np.where(short, rounded < task.upper, (rounded > task.lower) & (missing < 0))
         key = np.where(free, np.where(short, -rest, rest), np.inf).ravel()
         order = np.lexsort((key, group))
         first = np.searchsorted(group[order], group[order])
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order)) - first
         taken = (rank.reshape(missing.shape) < np.abs(missing)) & free
-        found += np.where(taken, np.sign(missing), 0)
+        rounded += np.where(taken, np.sign(missing), 0)
         rest = np.where(taken, -rest, rest)
 
 
@@ -265,7 +265,10 @@ def nearest(task: Apportionment) -> Floats:
 
 def _marginal(tables: Mapping[Clique, Any], columns: Sequence[int]) -> Any:
     """The table of some columns from the smallest set that has them, its axes in the order that is given."""
-    whole = min((one for one in tables if set(columns) <= set(one)), key=lambda one: (tables[one].size, one))
+    whole = min(
+        (columns_of for columns_of in tables if set(columns) <= set(columns_of)),
+        key=lambda columns_of: (tables[columns_of].size, columns_of),
+    )
     kept = [c for c in whole if c in columns]
     table = tables[whole].sum(axis=tuple(1 + i for i, c in enumerate(whole) if c not in columns))
     return table.transpose(0, *(1 + kept.index(c) for c in columns))
@@ -287,11 +290,11 @@ def agreeing_masks(
     if not possible:
         return {}
     masks = {}
-    for one in sets:
-        columns = tuple(sorted(one))
+    for members in sets:
+        columns = tuple(sorted(members))
         mask = np.ones([sizes[c] for c in columns], dtype=bool)
         for clique, given in possible.items():
-            if one.issuperset(clique):
+            if members.issuperset(clique):
                 mask &= given.reshape([sizes[c] if c in clique else 1 for c in columns])
         masks[columns] = mask
     changed = True
@@ -310,7 +313,10 @@ def _projected(masks: Mapping[Clique, NDArray[np.bool_]], columns: Sequence[int]
     """The cells of some columns that can be above 0, their axes in this order; None if all can."""
     if not masks:
         return None
-    whole = min((one for one in masks if set(columns) <= set(one)), key=lambda one: (masks[one].size, one))
+    whole = min(
+        (columns_of for columns_of in masks if set(columns) <= set(columns_of)),
+        key=lambda columns_of: (masks[columns_of].size, columns_of),
+    )
     kept = [c for c in whole if c in columns]
     some = masks[whole].any(axis=tuple(i for i, c in enumerate(whole) if c not in columns))
     return np.asarray(np.transpose(some, [kept.index(c) for c in columns]))

@@ -46,9 +46,9 @@ class Dense:
         self._total = 1.0
         self._updates = 0
 
-    def share(self, asked: Predicate) -> float:
+    def share(self, condition: Predicate) -> float:
         """The share of what satisfies a condition."""
-        return self._mass(asked) / self._total
+        return self._mass(condition) / self._total
 
     def marginal(self, clique: Sequence[int]) -> Floats:
         """The shares of all combinations of some columns, in ascending order of columns."""
@@ -79,11 +79,11 @@ class Dense:
         self._total = float(self._weights.sum())
         self._settle()
 
-    def update(self, asked: Predicate, step: float) -> None:
+    def update(self, condition: Predicate, step: float) -> None:
         """Multiply the weight of what satisfies a condition by e^step."""
         mass = 0.0
         factor = expm1(step)
-        for rows, pattern in self._patterns(asked):
+        for rows, pattern in self._patterns(condition):
             multiplier = 1 + factor * pattern
             if rows.all():
                 mass += float((self._weights @ pattern).sum())
@@ -103,9 +103,9 @@ class Dense:
             self._weights /= self._weights.sum()
             self._total = 1.0
 
-    def _mass(self, asked: Predicate) -> float:
+    def _mass(self, condition: Predicate) -> float:
         mass = 0.0
-        for rows, pattern in self._patterns(asked):
+        for rows, pattern in self._patterns(condition):
             many = int(rows.sum())
             if 2 * many >= len(rows):
                 mass += float((self._weights @ pattern)[rows].sum())
@@ -113,10 +113,10 @@ class Dense:
                 mass += float((self._weights[rows] @ pattern).sum())
         return mass
 
-    def _patterns(self, asked: Predicate) -> Iterator[tuple[NDArray[np.bool_], Floats]]:
+    def _patterns(self, condition: Predicate) -> Iterator[tuple[NDArray[np.bool_], Floats]]:
         """The condition as few blocks: which rows of the matrix, and which cells in all of these rows."""
-        left, right = self._parts(asked.clique)
-        table = asked.table.reshape(prod(self.sizes[c] for c in left), -1)
+        left, right = self._parts(condition.clique)
+        table = condition.table.reshape(prod(self.sizes[c] for c in left), -1)
         patterns, which = np.unique(table, axis=0, return_inverse=True) if len(table) > 1 else (table, np.zeros(1, int))
         owner = np.asarray(which).ravel()[_codes(self.sizes[: self._split], left)]
         shape = [self.sizes[c] if c in right else 1 for c in range(self._split, len(self.sizes))]

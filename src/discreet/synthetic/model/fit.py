@@ -61,18 +61,18 @@ def total_of(measured: Sequence[Measured]) -> float:
 
 def pooled(measured: Sequence[Measured], total: float) -> dict[Clique, tuple[Floats, float]]:
     """Tables of the same clique as one: their inverse-variance mean. Public shares count as exact to a thousandth."""
-    found: dict[Clique, tuple[Floats, float]] = {}
+    pooled_tables: dict[Clique, tuple[Floats, float]] = {}
     for m in measured:
         noisy, precision = (
             m.noisy.astype(np.float64) * (1 if m.variance else total),
             1 / (m.variance or max(1.0, (_CLOSE * total) ** 2)),
         )
-        if m.clique in found:
-            other, variance = found[m.clique]
+        if m.clique in pooled_tables:
+            other, variance = pooled_tables[m.clique]
             noisy = (noisy * precision + other / variance) / (precision + 1 / variance)
             precision += 1 / variance
-        found[m.clique] = noisy, 1 / precision
-    return found
+        pooled_tables[m.clique] = noisy, 1 / precision
+    return pooled_tables
 
 
 def fit(

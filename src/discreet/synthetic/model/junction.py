@@ -57,8 +57,8 @@ class Tree:
 
 def junction_tree(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> Tree:
     """A tree for these cliques; every column is in it. Columns are eliminated greedily, the smallest table first."""
-    found = _eliminated(tuple(sizes), cliques)
-    return Tree(tuple(sizes), *_spanned(found))
+    maximal = _eliminated(tuple(sizes), cliques)
+    return Tree(tuple(sizes), *_spanned(maximal))
 
 
 def tree_cells(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> int:
@@ -78,7 +78,7 @@ def _eliminated(sizes: tuple[int, ...], cliques: Iterable[Iterable[int]]) -> lis
             near[a].add(b)
             near[b].add(a)
     left = set(range(len(sizes)))
-    found: list[set[int]] = []
+    cliques_made: list[set[int]] = []
 
     def cost(column: int) -> tuple[int, int]:
         return sizes[column] * prod(sizes[c] for c in near[column]), column
@@ -86,13 +86,15 @@ def _eliminated(sizes: tuple[int, ...], cliques: Iterable[Iterable[int]]) -> lis
     while left:
         column = min(left, key=cost)
         around = near[column]
-        found.append(around | {column})
+        cliques_made.append(around | {column})
         for c in around:
             near[c] |= around
             near[c] -= {c, column}
         left.remove(column)
     maximal = [
-        clique for i, clique in enumerate(found) if not any(clique < o for o in found) and clique not in found[:i]
+        clique
+        for i, clique in enumerate(cliques_made)
+        if not any(clique < o for o in cliques_made) and clique not in cliques_made[:i]
     ]
     return [tuple(sorted(clique)) for clique in maximal]
 

@@ -53,13 +53,13 @@ def _code(rows: NDArray[np.int32], columns: list[int], draw: np.random.Generator
 def _given(joint: NDArray[np.float64], group: Codes, place: Codes, draw: np.random.Generator) -> NDArray[np.int64]:
     """A value for each row, given its group: expected counts, rounded so that each group is met."""
     order = np.lexsort((place, group))  # rows of one group together, like rows beside each other
-    found, sizes = np.unique(group, return_counts=True)
+    groups, sizes = np.unique(group, return_counts=True)
     out = np.empty(len(group), dtype=np.int64)
     step = max(1, _CHUNK // joint.shape[1])
     done = 0
-    offset = (draw.random() + np.arange(len(found)) * _GOLDEN) % 1.0  # spread evenly over any run of groups
-    for begin in range(0, len(found), step):
-        part, many = found[begin : begin + step], sizes[begin : begin + step]
+    offset = (draw.random() + np.arange(len(groups)) * _GOLDEN) % 1.0  # spread evenly over any run of groups
+    for begin in range(0, len(groups), step):
+        part, many = groups[begin : begin + step], sizes[begin : begin + step]
         counts = _rounded(joint[part], many, offset[begin : begin + step])
         total = int(many.sum())
         out[order[done : done + total]] = _interleaved(counts, draw)

@@ -108,10 +108,10 @@ def fit_sampled(
     start = fit(sizes, fitting(sizes, measured, cells), prior=prior, steps=steps)
     rows = draw_rows(start.model, atoms, np.random.default_rng())
     places = {clique: cells_of(rows, sizes, clique) for clique in target}
-    found = solve(
+    weights = solve(
         target, total, lambda given: Sampled(tuple(sizes), rows, places, given), start=None, prior=prior, steps=steps
     )
-    return Sampled(tuple(sizes), rows, places, found), total
+    return Sampled(tuple(sizes), rows, places, weights), total
 
 
 def fitting(sizes: Sequence[int], measured: Sequence[Measured], cells: int) -> list[Measured]:

@@ -26,31 +26,31 @@ MOST_BINS = 1 << 10
 _NOTHING = Literal(None)
 
 
-def key_of(name: str, known: TypedColumn, column: Column) -> WorkKey:
+def key_of(name: str, typed: TypedColumn, column: Column) -> WorkKey:
     """The key whose ``allowed`` values are the codes of this column, in order."""
-    if known.is_unit:
+    if typed.is_unit:
         raise BadParameter("column", name, "must not be the unit: it names people")
     x = Stored(name)
     match column:
         case Categories():
-            return _categories(name, x, known, column)
+            return _categories(name, x, typed, column)
         case Whole(low=low, high=high):
-            code = _whole(name, x, _number(name, known), low, high)
+            code = _whole(name, x, _number(name, typed), low, high)
         case Bins():
-            code = _bins(name, x, _number(name, known), column)
+            code = _bins(name, x, _number(name, typed), column)
         case Days():
-            code = _days(name, x, known, column)
+            code = _days(name, x, typed, column)
         case _:
             raise BadParameter("column", name, "must be categories, whole numbers, bins or days")
     missing = Literal(column.values) if column.nullable else _NOTHING
     return WorkKey(name, Call("case", (call("is_null", x), missing, code)), tuple(range(column.size)))
 
 
-def _number(name: str, known: TypedColumn) -> Number:
-    if not isinstance(known.kind, Number):
-        hint = "declare its bounds with dp.bounds" if words(known) == "a number without bounds" else "list its values"
-        raise BadParameter("column", name, f"must be a number with public bounds; it is {words(known)}: {hint}")
-    return known.kind
+def _number(name: str, typed: TypedColumn) -> Number:
+    if not isinstance(typed.kind, Number):
+        hint = "declare its bounds with dp.bounds" if words(typed) == "a number without bounds" else "list its values"
+        raise BadParameter("column", name, f"must be a number with public bounds; it is {words(typed)}: {hint}")
+    return typed.kind
 
 
 def _whole(name: str, x: Expression, kind: Number, low: int, high: int) -> Expression:
@@ -79,13 +79,13 @@ def _below(x: Expression, marks: Sequence[int], before: int) -> Expression:
     return Call("case", (call("lt", x, marks[middle]), low, high))
 
 
-def _days(name: str, x: Expression, known: TypedColumn, column: Days) -> Expression:
+def _days(name: str, x: Expression, typed: TypedColumn, column: Days) -> Expression:
     """Days since the first, moved between the ends, in stretches."""
-    if not isinstance(known.kind, Date | Timestamp):
-        raise BadParameter("column", name, f"must be dates or times; it is {words(known)}")
-    day = x if isinstance(known.kind, Date) else call("timestamp_to_date", x)
+    if not isinstance(typed.kind, Date | Timestamp):
+        raise BadParameter("column", name, f"must be dates or times; it is {words(typed)}")
+    day = x if isinstance(typed.kind, Date) else call("timestamp_to_date", x)
     last = (column.high - column.low).days
-    first, end = ((_day(at) - column.low).days for at in (known.kind.low, known.kind.high))
+    first, end = ((_day(at) - column.low).days for at in (typed.kind.low, typed.kind.high))
     since = within(Call("days_between", (Literal(column.low), day)), first, end, (0, last))
     return since if column.step == 1 else call("floor_div", since, column.step)
 
@@ -97,9 +97,9 @@ def _day(at: date) -> date:
 # --- categories -----------------------------------------------------------------------------------------------------
 
 
-def _categories(name: str, x: Expression, known: TypedColumn, column: Categories) -> WorkKey:
+def _categories(name: str, x: Expression, typed: TypedColumn, column: Categories) -> WorkKey:
     """The value itself; NULL as a value that no category has, so that no key is NULL but of a row that is left out."""
-    value, listed = _plain(name, x, known, column.listed)
+    value, listed = _plain(name, x, typed, column.listed)
     null: Any = _unlike(listed)
     missing: Expression = Literal(null) if column.nullable else _NOTHING
     if column.other is not None:
@@ -110,9 +110,9 @@ def _categories(name: str, x: Expression, known: TypedColumn, column: Categories
     return WorkKey(name, key, (*listed, null) if column.nullable else tuple(listed))
 
 
-def _plain(name: str, x: Expression, known: TypedColumn, listed: Sequence[Any]) -> tuple[Expression, list[Any]]:
+def _plain(name: str, x: Expression, typed: TypedColumn, listed: Sequence[Any]) -> tuple[Expression, list[Any]]:
     """The value as text or a whole number, and the categories in the same terms."""
-    match listed[0], known.kind:
+    match listed[0], typed.kind:
         case bool(), Boolean():
             return call("boolean_to_integer", x), [int(v) for v in listed]
         case str(), Text():
@@ -122,7 +122,7 @@ def _plain(name: str, x: Expression, known: TypedColumn, listed: Sequence[Any]) 
         case date(), Date():
             first = min(listed)
             return Call("days_between", (Literal(first), x)), [(v - first).days for v in listed]
-    raise BadParameter("column", name, f"must hold the categories that are listed for it; it is {words(known)}")
+    raise BadParameter("column", name, f"must hold the categories that are listed for it; it is {words(typed)}")
 
 
 def _unlike(listed: Sequence[Any]) -> Any:

@@ -119,22 +119,22 @@ class EngineSource:
         missing = [c for c in cliques if not any(set(c) <= set(have) for have in self._kept)]
         if self._keep and missing and self._domain.cells <= WHOLE:
             missing = [tuple(range(len(self._domain)))]  # then nothing is ever read again
-        found = dict(self._kept)
+        tables = dict(self._kept)
         for some in batches(self._domain, cover(self._domain, missing)):
-            found.update(zip(some, self._counted(some), strict=True))
+            tables.update(zip(some, self._counted(some), strict=True))
         if self._keep:
-            self._remember(found)
-        return [self._part(clique, found) for clique in cliques]
+            self._remember(tables)
+        return [self._part(clique, tables) for clique in cliques]
 
     def cells(self, clique: Clique) -> Cells:
         """The cells of one marginal that are not 0, for marginals that are mostly empty."""
-        (found,) = self._read([clique])
-        return found
+        (cells,) = self._read([clique])
+        return cells
 
     def _counted(self, sets: Sequence[Clique]) -> Iterator[Counts]:
-        for clique, one in zip(sets, self._read(sets), strict=True):
+        for clique, cells in zip(sets, self._read(sets), strict=True):
             table = np.zeros(self._domain.size(clique), dtype=np.int64)
-            table[one.places] = one.counts
+            table[cells.places] = cells.counts
             yield table.reshape(self._domain.shape(clique))
 
     def _read(self, sets: Sequence[Clique]) -> tuple[Cells, ...]:
@@ -145,18 +145,18 @@ class EngineSource:
         answered = self._engine.run(todo, self._schemas)
         if len(answered) != len(todo):
             raise EngineFailed
-        return tuple(cells_of(one, exact) for one, exact in zip(todo, answered, strict=True))
+        return tuple(cells_of(each, exact) for each, exact in zip(todo, answered, strict=True))
 
-    def _part(self, clique: Clique, found: Mapping[Clique, Counts]) -> Counts:
+    def _part(self, clique: Clique, tables: Mapping[Clique, Counts]) -> Counts:
         """A marginal as the sum of the smallest table that has its columns."""
-        whole = min((c for c in found if set(clique) <= set(c)), key=self._domain.size)
-        table = found[whole].sum(axis=tuple(i for i, c in enumerate(whole) if c not in clique))
+        whole = min((c for c in tables if set(clique) <= set(c)), key=self._domain.size)
+        table = tables[whole].sum(axis=tuple(i for i, c in enumerate(whole) if c not in clique))
         return np.asarray(table, dtype=np.int64)
 
-    def _remember(self, found: Mapping[Clique, Counts]) -> None:
+    def _remember(self, tables: Mapping[Clique, Counts]) -> None:
         """The latest, as far as they fit."""
         self._kept, room = {}, KEPT
-        for clique, table in reversed(list(found.items())):
+        for clique, table in reversed(list(tables.items())):
             room -= table.size
             if room >= 0:
                 self._kept[clique] = table
@@ -173,28 +173,28 @@ def cover(domain: Domain, cliques: Sequence[Clique]) -> list[Clique]:
     [(0, 1, 2)]
     """
     distinct = sorted(set(cliques), key=lambda c: (-len(c), domain.size(c), c))
-    found: list[set[int]] = []
+    sets: list[set[int]] = []
     for clique in distinct:
-        if not any(set(clique) <= have for have in found):
-            found.append(set(clique))
-    while 1 < len(found) <= _MANY:
-        pairs = [(domain.size(sorted(a | b)), i, j) for (i, a), (j, b) in combinations(enumerate(found), 2)]
+        if not any(set(clique) <= have for have in sets):
+            sets.append(set(clique))
+    while 1 < len(sets) <= _MANY:
+        pairs = [(domain.size(sorted(a | b)), i, j) for (i, a), (j, b) in combinations(enumerate(sets), 2)]
         size, i, j = min(pairs)
         if size > MERGED:
             break
-        union = found[i] | found[j]
-        found = [*(one for one in found if not one <= union), union]
-    return [tuple(sorted(one)) for one in found]
+        union = sets[i] | sets[j]
+        sets = [*(columns for columns in sets if not columns <= union), union]
+    return [tuple(sorted(columns)) for columns in sets]
 
 
 def batches(domain: Domain, sets: Sequence[Clique]) -> Iterator[list[Clique]]:
     """The sets of one statement after the other, as many as fit into memory."""
     some: list[Clique] = []
-    for one in sets:
-        if some and sum(map(domain.size, some)) + domain.size(one) > AT_ONCE:
+    for columns in sets:
+        if some and sum(map(domain.size, some)) + domain.size(columns) > AT_ONCE:
             yield some
             some = []
-        some.append(one)
+        some.append(columns)
     if some:
         yield some
 
@@ -206,28 +206,28 @@ def works(sets: GroupingSets) -> tuple[Work, ...]:
     """The same numbers, one work for each set: rows that do not count in all sets are left out first."""
     counts: list[Expression] = [Call("in", (key.expression, *map(Literal, key.allowed or ()))) for key in sets.keys]
     condition = counts[0]
-    for one in counts[1:]:
-        condition = Call("and", (condition, one))
+    for other in counts[1:]:
+        condition = Call("and", (condition, other))
     source = Filter(sets.source, condition)
     return tuple(
         Work(
             source=source,
             unit=sets.unit,
-            keys=tuple(sets.keys[i] for i in one),
+            keys=tuple(sets.keys[i] for i in other),
             cells=(RowSum(Literal(1)),),
             weights=sets.weights,
         )
-        for one in sets.sets
+        for other in sets.sets
     )
 
 
 def cells_of(work: Work, exact: Exact) -> Cells:
     """The numbers of a work by their places; EngineFailed for a key that nobody asked for."""
-    known = [{value: i for i, value in enumerate(key.allowed or ())} for key in work.keys]
-    sizes = [len(one) for one in known]
+    places_of = [{value: i for i, value in enumerate(key.allowed or ())} for key in work.keys]
+    sizes = [len(by_value) for by_value in places_of]
     try:
         places = [
-            sum(one[v] * prod(sizes[i + 1 :]) for i, (one, v) in enumerate(zip(known, key, strict=True)))
+            sum(by_value[v] * prod(sizes[i + 1 :]) for i, (by_value, v) in enumerate(zip(places_of, key, strict=True)))
             for key in exact.keys
         ]
         return Cells(np.array(places, dtype=np.int64), np.asarray(exact.numbers[0], dtype=np.int64))

@@ -24,25 +24,27 @@ def domain_of(
     ``given`` declares single columns otherwise, such as ``{"age": dp.synthetic.bins([0, 18, 65, 120])}``. A column
     without bounds or keys is left out, unless it is named: then it is refused.
     """
-    said = _declared(given)
+    declared = _declared(given)
     unit = schema.table.unit
     if isinstance(columns, str):
         raise BadParameter("columns", columns, "must be a list of names")
     names = [name for name in schema.fields if name != unit] if columns is None else list(columns)
-    for name in [*names, *said]:
+    for name in [*names, *declared]:
         if name not in schema.fields or name == unit:
             others = ", ".join(n for n in schema.fields if n != unit)
             raise BadParameter("column", name, f"must be a column of {table} that is not its unit: {others}")
-    found: dict[str, Any] = {}
-    for name in dict.fromkeys([*names, *said] if columns is None else names):
-        made = said[name] if name in said else column_of(name, schema.fields[name], schema.table.columns.get(name))
+    columns_made: dict[str, Any] = {}
+    for name in dict.fromkeys([*names, *declared] if columns is None else names):
+        made = (
+            declared[name] if name in declared else column_of(name, schema.fields[name], schema.table.columns.get(name))
+        )
         if made is not None:
-            found[name] = made
+            columns_made[name] = made
         elif columns is not None:
             raise _not_public(table, name, schema.fields[name])
-    if not found:
+    if not columns_made:
         raise BadParameter("columns", table, "must have a column with public values: declare dp.keys or dp.bounds")
-    return Domain(found)
+    return Domain(columns_made)
 
 
 def _declared(given: object) -> dict[str, Any]:
@@ -56,13 +58,13 @@ def _declared(given: object) -> dict[str, Any]:
     return dict(given)
 
 
-def column_of(name: str, field: Field, said: Declared | None) -> Column | None:
+def column_of(name: str, field: Field, declared: Declared | None) -> Column | None:
     """What a column may hold, by its declaration and its stored type; None if nobody has said."""
-    nullable = True if said is None else said.nullable
+    nullable = True if declared is None else declared.nullable
     if field.keys is not None:
         listed: list[Any] = [key for key in field.keys if key is not None]
         return categories(listed, nullable=nullable or None in field.keys) if listed else None
-    if said is None or said.low is None or said.high is None:
+    if declared is None or declared.low is None or declared.high is None:
         return categories([False, True], nullable=nullable) if isinstance(field.kind, Boolean) else None
     match field.kind:
         case Number(step=step, low=low, high=high):

@@ -68,8 +68,8 @@ class Event(Record):
 def restated(event: _Event, neighbours: RelationName | None) -> _Event:
     """The event for other neighbours than it names: for a caller who has proven that it holds for them."""
     made = object.__new__(type(event))
-    for one in dataclasses.fields(event):
-        object.__setattr__(made, one.name, getattr(event, one.name))
+    for slot in dataclasses.fields(event):
+        object.__setattr__(made, slot.name, getattr(event, slot.name))
     object.__setattr__(made, "neighbours", neighbours)
     return made
 
