@@ -62,7 +62,8 @@ def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple
     before = read(browser, ".bars .error")
     browser.write("#epsilon", "3")
     changes(browser, ".bars .error", before)
-    says(browser, "#cost", "ε 3")
+    says(browser, "#cost", "ε = 3")
+    says(browser, "#ask", "Run (spends ε = 3)")
     charges = len(town.curator.ledger.entries(kind="charge"))
     browser.find("#sql").send_keys(Keys.CONTROL, Keys.ENTER)
     says(browser, ".answer", "Aton")
@@ -70,6 +71,8 @@ def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple
     assert script(browser, "return document.querySelectorAll('.answer .chart .bar').length") == 3
     assert script(browser, "return document.querySelectorAll('.answer .chart .whisker').length") == 3
     assert "±" in read(browser, ".answer table")
+    says(browser, ".earlier", "You have this answer from")  # the same question is not paid twice without a word
+    says(browser, "#ask", "Run again (spends ε = 3)")
     browser.click("a[href='#history']")
     says(browser, ".list", "COUNT(*) AS many")
     says(browser, ".answer", "Aton")
@@ -131,11 +134,12 @@ def test_an_error_can_be_asked_for(browser: Browser, served: tuple[Town, str]) -
     browser.find("#sql").send_keys("SELECT COUNT(*) AS n FROM people")
     browser.click("#by-error")
     browser.write("#error", "12")
-    says(browser, ".bars .error", "11.")  # just within what was wished for
+    says(browser, ".bars .error", "± 12")  # just within what was wished for
     says(browser, "#cost", "ε")
     browser.find("#sql").clear()
     browser.find("#sql").send_keys("SELECT * FROM people")
-    says(browser, ".preview", "Unsupported")
+    says(browser, ".preview", "This is not supported")  # in plain words; the name of the class is below it, small
+    says(browser, ".preview small", "Unsupported")
     assert not browser.find("#ask").is_enabled()
 
 
@@ -261,7 +265,10 @@ def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: P
         assert not browser.errors()
 
 
-VIEWS = {"ann": ["ask", "history", "learn"], "owner": ["datasets", "analysts", "profiles", "ledger", "alerts", "learn"]}
+VIEWS = {
+    "ann": ["ask", "boards", "history", "synthetic", "verify", "learn"],
+    "owner": ["datasets", "analysts", "profiles", "ledger", "alerts", "verify", "learn"],
+}
 NAMELESS = """
 return [...document.querySelectorAll('input, select, textarea, button, a, [role=img], [role=meter]')]
   .filter((e) => e.offsetParent !== null || e instanceof SVGElement)
@@ -339,12 +346,34 @@ def test_a_question_can_be_built_without_sql(browser: Browser, served: tuple[Tow
     town, url = served
     sign_in(browser, url, town.ann)
     browser.click("#build")
-    for name, value in (("what", "AVG"), ("group", "city"), ("where", "city")):
-        choose(browser, f"#build-{name}", value)
-    assert script(browser, "return document.querySelector('#sql').value") == (
-        "SELECT city, AVG(pay) AS avg_pay\nFROM people\nWHERE city = 'Aton'\nGROUP BY city"
+    choose(browser, "#build-table", "people")
+    browser.click("#add-measure")
+    choose(browser, ".measure:nth-of-type(2) select", "AVG")
+    browser.click("#add-group")
+    choose(browser, ".group select", "city")
+    browser.click("#add-condition")
+    choose(browser, ".condition select", "city")
+    script(browser, "document.querySelectorAll('.condition input[type=checkbox]')[1].click()")
+    written = "return document.querySelector('#sql').value"
+    built = (
+        "SELECT city, COUNT(*) AS n, AVG(pay) AS avg_pay\nFROM people\nWHERE city IN ('Aton', 'Bury')\nGROUP BY city"
     )
+    assert script(browser, written) == built
     says(browser, ".bars", "avg_pay")
+    browser.click(".join input")  # along the unit that both tables have
+    joined = "people JOIN trips ON people.person_id = trips.person_id\nWHERE people.city IN ('Aton', 'Bury')"
+    assert joined in str(script(browser, written))
+    # and what is written in the editor is shown in the builder, where it has words for it
+    sql = browser.find("#sql")
+    sql.clear()
+    sql.send_keys(
+        "SELECT DATE_TRUNC('week', day) AS w, SUM(length) AS s FROM trips WHERE length >= 2 AND length <= 7 GROUP BY w"
+    )
+    shown = "return [...document.querySelectorAll('.builder .line select, .builder .line input')].map((e) => e.value)"
+    expected = ["trips", "on", "SUM", "length", "day", "week", "length", "2", "7"]
+    browser.wait(lambda _: script(browser, shown) == expected, "the builder does not follow")
+    sql.send_keys(" HAVING s > 3")
+    says(browser, ".builder", "only SQL can say")
 
 
 def choose(browser: Browser, css: str, value: str) -> None:
@@ -395,7 +424,9 @@ def test_a_question_can_be_asked_with_the_keyboard_alone(browser: Browser, serve
         seen.append(str(script(browser, "const e = document.activeElement; return e.id || e.className || e.tagName")))
         if seen[-1] == "main ask" or seen[-1] == "ask":
             break
-    order = [seen.index(one) for one in ("sql", "by-price", "by-error", "confidence", "slider", "epsilon", "ask")]
+    order = [
+        seen.index(one) for one in ("sql", "by-price", "by-error", "confidence", "slider", "epsilon", "typical", "ask")
+    ]
     assert order == sorted(order)
     before = read(browser, ".bars .error")
     browser.find("#slider").send_keys(Keys.HOME)  # as far down as it goes
@@ -415,7 +446,7 @@ def test_what_is_saved_is_genuine(
     browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
     sign_in(browser, url, town.ann)
     browser.click("a[href='#history']")
-    says(browser, ".answer", f"no. {said['number']}")
+    says(browser, ".answer .asked", "pay > 3")
     key = town.curator.ledger.public_key
     for what, check in (("card", verify_card), ("receipt", verify_receipt)):
         browser.click(f"#{what}")
@@ -423,10 +454,6 @@ def test_what_is_saved_is_genuine(
         until(file.exists, what=f"saved: {file.name}")
         assert file.read_text() == said[what]
         check(file.read_text(), key)
-        browser.click("main details:has(#paper) summary")
-        browser.find("#paper").send_keys(str(file))
-        says(browser, "#verdict", "Genuine.")
-        browser.click("main details:has(#paper) summary")
     browser.click(".csv")
     file = tmp_path / f"answer-{said['number']}.csv-metadata.json"
     until(file.exists, what="saved: what the CSV file is about")
@@ -438,6 +465,16 @@ def test_what_is_saved_is_genuine(
     text, code = (cell["source"] for cell in json.loads(file.read_text())["cells"])
     assert "SELECT COUNT(*) AS n FROM people WHERE pay > 3" in "".join(text)
     assert town.ann not in file.read_text()
+    browser.click("nav a[href='#verify']")
+    for what in ("card", "receipt"):
+        paper = tmp_path / f"{what}-{said['number']}.json"
+        browser.find("#paper").send_keys(str(paper))
+        says(browser, "#verdict", "Genuine.")  # by the browser
+        says(browser, "#verdict", "The ledger holds this charge.")  # by the service
+        forged = tmp_path / f"forged-{what}.json"
+        forged.write_text(paper.read_text().replace("pay > 3", "pay > 4"))
+        browser.find("#paper").send_keys(str(forged))
+        says(browser, "#verdict", "Not genuine")
     names: dict[str, Any] = {}
     monkeypatch.setenv("DISCREET_TOKEN", town.ann)
     exec(compile("".join(code), "notebook", "exec"), names)  # noqa: S102 - our own page

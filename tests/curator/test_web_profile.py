@@ -18,7 +18,7 @@ def test_a_profile_is_bought_and_drawn(browser: Browser, served: tuple[Town, str
     sign_in(browser, url, town.ann)
     says(browser, ".preview", "What you would get")
     browser.write("#epsilon", "4")
-    says(browser, "#cost", "ε 4")
+    says(browser, "#cost", "ε = 4")
     charges = len(town.curator.ledger.entries(kind="charge"))
     script(
         browser, "[...document.querySelectorAll('.schema button')].find(b => b.innerText == 'Profile of trips').click()"

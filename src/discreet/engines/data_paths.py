@@ -59,11 +59,11 @@ def listed(root: Path) -> Iterator[str]:
 
 def marks(files: tuple[Path, ...]) -> list[str]:
     """Texts by which the same files can be recognised under another name: path, identity on the disk, content."""
-    found = []
+    texts = []
     for path in files:
         seen = path.stat()
-        found += [f"path {path}", f"file {seen.st_dev} {seen.st_ino}", f"content {_content(path, seen.st_size)}"]
-    return found
+        texts += [f"path {path}", f"file {seen.st_dev} {seen.st_ino}", f"content {_content(path, seen.st_size)}"]
+    return texts
 
 
 def _checked(source: str, *, suffixes: tuple[str, ...] = SUFFIXES, folder: bool = False) -> PurePosixPath:
@@ -104,9 +104,9 @@ def _named(path: Path) -> bool:
 
 def _content(path: Path, size: int) -> str:
     """A hash of the size, the beginning and the end: enough to know a copy again, and quick for any size."""
-    found = hashlib.sha256(str(size).encode())
+    digest = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:
-        found.update(file.read(_PIECE))
+        digest.update(file.read(_PIECE))
         file.seek(max(0, size - _PIECE))
-        found.update(file.read(_PIECE))
-    return found.hexdigest()
+        digest.update(file.read(_PIECE))
+    return digest.hexdigest()

@@ -88,8 +88,8 @@ def open_source(source: object) -> Opened:
         return DatabaseTable(_existing(source.path), source.table, source.schema)
     if isinstance(source, (str, os.PathLike)):
         return _path(os.fspath(source))
-    if isinstance(source, Sequence) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
-        return _together([_path(os.fspath(one)) for one in source])
+    if isinstance(source, Sequence) and source and all(isinstance(part, (str, os.PathLike)) for part in source):
+        return _together([_path(os.fspath(part)) for part in source])
     return Frame(_arrow(source))
 
 
@@ -116,8 +116,8 @@ def marks_of(opened: Opened) -> FileMarks:
 def _path(path: str | bytes) -> Opened:
     if not isinstance(path, str) or not path or "\0" in path:
         raise BadData("a path must be text")
-    file, found, table = path.partition(_DATABASE)
-    if found:
+    file, separator, table = path.partition(_DATABASE)
+    if separator:
         return duckdb_table(file, table)
     if "://" in path:
         raise BadData(REMOTE)
@@ -220,8 +220,10 @@ def _from_pandas(frame: Any) -> Any:
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        found = [_alone(frame.iloc[:, [i]]) for i in range(frame.shape[1])]
-        return pa.table([one.column(0) for one in found], schema=pa.schema([one.schema.field(0) for one in found]))
+        tables = [_alone(frame.iloc[:, [i]]) for i in range(frame.shape[1])]
+        return pa.table(
+            [table.column(0) for table in tables], schema=pa.schema([table.schema.field(0) for table in tables])
+        )
 
 
 def _alone(column: Any) -> Any:

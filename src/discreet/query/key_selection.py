@@ -71,9 +71,9 @@ def _below(values: Integers, limit: int) -> bool:
     return len(values) == 0 or (int(values.max()) < limit and int(values.min()) > -limit)
 
 
-def select(found: Sequence[Found], rule: Threshold, bits: Bits) -> list[tuple[Job, Exact]]:
+def select(answered: Sequence[Found], rule: Threshold, bits: Bits) -> list[tuple[Job, Exact]]:
     """The groups that get a name: the first job has their noisy number of units, all else is exact still."""
-    (job, pieces), *others = found
+    (job, pieces), *others = answered
     named = pieces.named(rule) if isinstance(pieces, Staged) else (rule.of(exact, bits) for exact in pieces)
     first = _joined(list(checked(named)), len(job.statistics))
     names = set(first.keys)

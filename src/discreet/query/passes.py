@@ -84,4 +84,4 @@ PASSES = (*READING, *PREPARING, *PRICING)
 
 def through(passes: Sequence[Callable[..., Any]], value: object, given: Given) -> Any:
     """What a value becomes, one pass after the other."""
-    return reduce(lambda made, one: one(made, given), passes, value)
+    return reduce(lambda made, step: step(made, given), passes, value)

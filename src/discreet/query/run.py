@@ -68,8 +68,8 @@ class Quote:
         what = self.plan.price
         if isinstance(self.allowance, ZCDP) and not isinstance(what, Stated):
             return price_zcdp(what)
-        found = price_basic(what)
-        return Pure(found.epsilon) if isinstance(self.allowance, Pure) else found
+        price = price_basic(what)
+        return Pure(price.epsilon) if isinstance(self.allowance, Pure) else price
 
     def noised(self, part: Part) -> Mapping[Statistic, Noised]:
         """The statistics of a question's grouping set, with their noise."""
@@ -146,8 +146,8 @@ def closed_quote(questions: Sequence[Prepared], allowance: Allowance, neighbours
 def _joint(questions: Sequence[Prepared], *, gaussian: bool) -> tuple[Part, ...]:
     """The grouping sets of all questions; what several questions need is there once."""
     alike: list[list[Part]] = []
-    for asked in (part for question in questions for part in question.parts):
-        part = asked.with_gaussian_noise() if gaussian else asked
+    for declared in (part for question in questions for part in question.parts):
+        part = declared.with_gaussian_noise() if gaussian else declared
         same = next((some for some in alike if some[0].same_groups(part)), None)
         if same is None:
             alike.append([part])
@@ -175,7 +175,7 @@ Answers: TypeAlias = tuple[tuple[Released, ...], ...]
 
 
 def release(
-    asked: Quote,
+    quote: Quote,
     engine: Engine,
     schemas: Mapping[str, Schema],
     pay: Pay,
@@ -189,19 +189,19 @@ def release(
     """
     kept = kept or Kept()
     with kept.one_at_a_time():
-        return _paid(asked, engine, schemas, pay, report, kept)
+        return _paid(quote, engine, schemas, pay, report, kept)
 
 
 def _paid(  # noqa: PLR0917
-    asked: Quote,
+    quote: Quote,
     engine: Engine,
     schemas: Mapping[str, Schema],
     pay: Pay,
     report: Callable[[str], None],
     kept: Kept,
 ) -> tuple[Quote, Answers, Receipt]:
-    bits, price = SystemBits(), asked.plan.price
-    before_payment(engine, works_of(asked, _salt(bits)), schemas)
+    bits, price = SystemBits(), quote.plan.price
+    before_payment(engine, works_of(quote, _salt(bits)), schemas)
     receipt = pay(price)
 
     def begin() -> None:
@@ -216,16 +216,16 @@ def _paid(  # noqa: PLR0917
         report("adding noise")
 
     report("reading the data")
-    if asked.choosing is not None:
-        closed = _closed(asked.choosing, engine, schemas, bits, begin, kept)
-        plan = replace(closed.plan, event=asked.plan.event, price=price)  # what was charged, choices included
-        asked = replace(closed, plan=plan, allowance=asked.allowance, choosing=asked.choosing)
-    released = _drawn(asked, engine, schemas, bits, begin_answer)
+    if quote.choosing is not None:
+        closed = _closed(quote.choosing, engine, schemas, bits, begin, kept)
+        plan = replace(closed.plan, event=quote.plan.event, price=price)  # what was charged, choices included
+        quote = replace(closed, plan=plan, allowance=quote.allowance, choosing=quote.choosing)
+    released = _drawn(quote, engine, schemas, bits, begin_answer)
     answers = tuple(
-        tuple(replace(released[asked.place(part)], part=part) for part in question.parts)
-        for question in asked.questions
+        tuple(replace(released[quote.place(part)], part=part) for part in question.parts)
+        for question in quote.questions
     )
-    return asked, answers, receipt
+    return quote, answers, receipt
 
 
 def _closed(  # noqa: PLR0917
@@ -270,15 +270,15 @@ def within(planned: Quote, allowance: Allowance) -> Quote:
 
 
 def _drawn(
-    asked: Quote, engine: Engine, schemas: Mapping[str, Schema], bits: Bits, begin: Callable[[], None]
+    quote: Quote, engine: Engine, schemas: Mapping[str, Schema], bits: Bits, begin: Callable[[], None]
 ) -> list[Released]:
     """The grouping sets of a quote with noise: the engine runs once, then ``begin`` is called, then noise is drawn."""
-    plan = asked.plan
-    sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
+    plan = quote.plan
+    sets = tuple(zip(quote.parts, plan.sets, plan.selections, strict=True))
     todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
     selected = [selection is not None for _, _, selection in sets]
     with ExitStack() as held:  # whatever happens, the engine keeps nothing
-        exact = _found(engine, todo, selected, schemas, held)
+        exact = _answered(engine, todo, selected, schemas, held)
         begin()
         return [
             _noisy(part, noised, selection, numbers, bits)
@@ -294,14 +294,14 @@ def before_payment(engine: Engine, works: Sequence[AnyWork], schemas: Mapping[st
         engine.check(works, schemas)
 
 
-def works_of(asked: Quote, salt: str) -> tuple[AnyWork, ...]:
+def works_of(quote: Quote, salt: str) -> tuple[AnyWork, ...]:
     """All that an engine is asked for these questions."""
-    sets = zip(asked.parts, asked.plan.sets, asked.plan.selections, strict=True)
-    before = () if asked.choosing is None else asked.choosing.works()
+    sets = zip(quote.parts, quote.plan.sets, quote.plan.selections, strict=True)
+    before = () if quote.choosing is None else quote.choosing.works()
     return (*before, *(job.work for part, noised, selection in sets for job in jobs(part, noised, selection, salt)))
 
 
-def _found(
+def _answered(
     engine: Engine,
     todo: Sequence[tuple[Job, ...]],
     selected: Sequence[bool],
@@ -314,11 +314,11 @@ def _found(
     streamed = [some and isinstance(engine, InBatches) for some in selected]
     works = [job.work for some, later in zip(todo, streamed, strict=True) if not later for job in some]
     whole = iter(_whole(engine.run(works, schemas), len(works)) if works else ())
-    found: list[list[Found]] = []
+    answered: list[list[Found]] = []
     for some, later in zip(todo, streamed, strict=True):
         pieces = [_begun(engine, job, schemas, held) if later else [next(whole)] for job in some]
-        found.append(list(zip(some, pieces, strict=True)))
-    return found
+        answered.append(list(zip(some, pieces, strict=True)))
+    return answered
 
 
 def _begun(engine: Any, job: Job, schemas: Mapping[str, Schema], held: ExitStack) -> Iterable[Exact] | Staged:
@@ -339,10 +339,10 @@ def _salt(bits: Bits) -> str:
     return f"{bits.below(1 << 128):032x}"
 
 
-def _whole(found: Sequence[Exact], wanted: int) -> Sequence[Exact]:
-    if len(found) != wanted:
+def _whole(answers: Sequence[Exact], wanted: int) -> Sequence[Exact]:
+    if len(answers) != wanted:
         raise EngineFailed
-    return list(checked(found))
+    return list(checked(answers))
 
 
 # --- one grouping set -------------------------------------------------------------------------------------------------
@@ -352,17 +352,17 @@ def _noisy(
     part: Part,
     noised: Mapping[Statistic, Noised],
     selection: Selection | None,
-    found: Sequence[Found],
+    answered: Sequence[Found],
     bits: Bits,
 ) -> Released:
     estimates: Estimates = {}
     if selection is None:
-        some = [(job, exact) for job, pieces in found if not isinstance(pieces, Staged) for exact in pieces]
+        some = [(job, exact) for job, pieces in answered if not isinstance(pieces, Staged) for exact in pieces]
         places = _places(part, some)
     else:
         units = noised[Units()]
-        rule = Threshold(units.noise, selection.threshold, found[0][0].statistics.index(Units()))
-        some = select(found, rule, bits)
+        rule = Threshold(units.noise, selection.threshold, answered[0][0].statistics.index(Units()))
+        some = select(answered, rule, bits)
         named = some[0][1]
         values = _as_floats(named.numbers[rule.cell], units)
         estimates[Units()] = Selected(values, units.error, units, threshold=selection.threshold)
@@ -371,25 +371,25 @@ def _noisy(
         for i, statistic in enumerate(job.statistics):
             if statistic in estimates:
                 continue
-            one = noised[statistic]
+            drawn = noised[statistic]
             if isinstance(statistic, Bins):
-                estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
+                estimates[statistic] = _noisy_bins(statistic, drawn, exact, places, bits)
             elif isinstance(statistic, QuantileCells):
                 estimates[statistic] = as_estimate(
-                    noisy_cells(statistic, one, _leaves(statistic.bins, exact, places), bits), one
+                    noisy_cells(statistic, drawn, _leaves(statistic.bins, exact, places), bits), drawn
                 )
             else:
-                values = add(_spread(exact.keys, exact.numbers[i], places), one.noise, bits)
-                estimates[statistic] = as_estimate(_as_floats(values, one), one)
+                values = add(_spread(exact.keys, exact.numbers[i], places), drawn.noise, bits)
+                estimates[statistic] = as_estimate(_as_floats(values, drawn), drawn)
     if not estimates:  # nothing can be known here: still, there are groups
         estimates[Units()] = Estimate(np.zeros(len(places)), lambda _: 0.0)
     return _in_order(Released(part, tuple(places), estimates))
 
 
-def _places(part: Part, found: list[tuple[Job, Exact]]) -> dict[tuple[Value, ...], int]:
+def _places(part: Part, answered: list[tuple[Job, Exact]]) -> dict[tuple[Value, ...], int]:
     """Where each group stands: all listed keys; or the groups that exist, as the first job has them."""
     domain = part.domain()
-    keys = found[0][1].keys if domain is None else domain
+    keys = answered[0][1].keys if domain is None else domain
     return {key: i for i, key in enumerate(keys)}
 
 
@@ -398,33 +398,35 @@ def _spread(keys: Sequence[tuple[Value, ...]], numbers: Integers, places: Mappin
     out = np.zeros(len(places), dtype=numbers.dtype)
     at = [places.get(key, -1) for key in keys]
     index = np.array(at, dtype=np.intp)
-    known = index >= 0
-    out[index[known]] = numbers[known]
+    has_place = index >= 0
+    out[index[has_place]] = numbers[has_place]
     return out
 
 
-def as_estimate(values: Floats, one: Noised) -> Estimate:
+def as_estimate(values: Floats, noised: Noised) -> Estimate:
     """Noisy numbers with the law of their noise."""
-    several = isinstance(one.statistic, (Bins, QuantileCells))
-    return Estimate(values, one.error, one, () if several else (Share(one, 1.0, 1),))
+    several = isinstance(noised.statistic, (Bins, QuantileCells))
+    return Estimate(values, noised.error, noised, () if several else (Share(noised, 1.0, 1),))
 
 
-def _as_floats(noisy: Integers, one: Noised) -> Floats:
+def _as_floats(noisy: Integers, noised: Noised) -> Floats:
     """Noisy cells in the statistic's own units: floats only from here on."""
-    return np.asarray(noisy.astype(np.float64) * float(one.unit), dtype=np.float64)
+    return np.asarray(noisy.astype(np.float64) * float(noised.unit), dtype=np.float64)
 
 
-def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits) -> Estimate:
+def _noisy_bins(
+    bins: Bins, noised: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits
+) -> Estimate:
     """Bins of each group, as the least-squares fit of a noisy tree over them."""
-    tree = tree_of(bins, one.noise)
+    tree = tree_of(bins, noised.noise)
     leaves = _leaves(bins, exact, places)
     fitted = np.zeros((len(places), bins.bins))
     at_once = max(1, _NODES // tree.size)
     for start in range(0, len(places), at_once):
         nodes = tree.nodes(leaves[start : start + at_once])
-        noisy = add(nodes.reshape(-1), one.noise, bits).astype(np.float64).reshape(nodes.shape)
+        noisy = add(nodes.reshape(-1), noised.noise, bits).astype(np.float64).reshape(nodes.shape)
         fitted[start : start + at_once] = tree.consistent(noisy)
-    return as_estimate(fitted * float(one.unit), one)
+    return as_estimate(fitted * float(noised.unit), noised)
 
 
 def _leaves(bins: Bins, exact: Exact, places: Mapping[tuple[Value, ...], int]) -> Integers:
@@ -434,20 +436,20 @@ def _leaves(bins: Bins, exact: Exact, places: Mapping[tuple[Value, ...], int]) -
     rows = np.fromiter(map(places.get, groups, repeat(-1)), dtype=np.intp, count=many)
     splits = (split if isinstance(split, int) else -1 for split in map(itemgetter(-1), exact.keys))
     columns = np.fromiter(splits, dtype=np.int64, count=many)
-    known = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
-    leaves[rows[known], columns[known]] = exact.numbers[0][known]
+    has_place = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
+    leaves[rows[has_place], columns[has_place]] = exact.numbers[0][has_place]
     return leaves
 
 
-def noisy_cells(cells: QuantileCells, one: Noised, groups: Integers, bits: Bits) -> Floats:
+def noisy_cells(cells: QuantileCells, noised: Noised, groups: Integers, bits: Bits) -> Floats:
     """For each group the noisy counts of its cells, and which they are: that was chosen with noise of its own."""
-    assert len(one.searches) == len(cells.levels)  # noqa: S101
-    found = np.zeros((len(groups), 2 * most_cells(len(cells.levels)) + 1))
-    for row, leaves in zip(found, groups, strict=True):
-        borders = edges([search.stretch(leaves, bits) for search in one.searches], len(leaves))
+    assert len(noised.searches) == len(cells.levels)  # noqa: S101
+    noisy = np.zeros((len(groups), 2 * most_cells(len(cells.levels)) + 1))
+    for row, leaves in zip(noisy, groups, strict=True):
+        borders = edges([search.stretch(leaves, bits) for search in noised.searches], len(leaves))
         counts = np.diff(np.concatenate([[0], np.cumsum(leaves)])[borders])
-        row[:] = packed(_as_floats(add(counts, one.noise, bits), one), borders.astype(np.float64), cells)
-    return found
+        row[:] = packed(_as_floats(add(counts, noised.noise, bits), noised), borders.astype(np.float64), cells)
+    return noisy
 
 
 def _in_order(released: Released) -> Released:

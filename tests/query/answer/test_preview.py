@@ -42,7 +42,8 @@ def test_as_html_and_json() -> None:
     assert "<tr><td>n</td><td>± 12</td><td></td></tr>" in SAID._repr_html_()
     assert "<small>costs epsilon 1; epsilon 2 would be left<br>" in SAID._repr_html_()
     found = SAID.as_dict()
-    assert found["columns"][1] == {"name": "day", "error": 2.0, "rows": 1000, "unit": "days", "evenly": True}
+    day = {"name": "day", "error": 2.0, "rows": 1000, "unit": "days", "evenly": True, "relative": None}
+    assert found["columns"][1] == day
     assert found["shares"] == [{"what": "count rows", "share": 0.25}, {"what": "count units", "share": 0.75}]
     assert SAID.error("n") == 12.5
 
@@ -85,3 +86,16 @@ def test_from_how_many_units_a_key_is_named_before_it_is_selected() -> None:
     assert found[0] is not None
     assert found[1] is not None
     assert found[1] < found[0] / 3
+
+
+def test_an_error_is_a_share_of_the_number_in_a_group_of_so_many_rows() -> None:
+    rows = pa.table({"who": [1], "x": [1.0]})
+    table = dp.table(rows, unit="who", columns={"x": dp.bounds(0, 100)}, max_rows=1)
+    session = dp.Session(t=table, budget=dp.Pure(9), engine=memory())
+    items = "COUNT(*) AS n, SUM(x) AS s, AVG(x) AS m, COUNT(DISTINCT x) AS d, CORR(x, x * x) AS c"
+    for rows_there in (None, 7000):
+        n, s, m, d, c = session.sql(f"SELECT {items} FROM t").preview(epsilon=1, rows=rows_there).columns
+        assert n.relative == pytest.approx(n.error / (rows_there or 1000))
+        assert s.relative == pytest.approx(s.error / (rows_there or 1000) / 50, rel=0.01)  # spread over the bounds
+        assert m.relative == pytest.approx(m.error / 50, rel=0.01)
+        assert d.relative is c.relative is None  # it cannot be said: a correlation may be 0

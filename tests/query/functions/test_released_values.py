@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.query.functions.released_values import as_moment, compared, is_number, known, numeric, of, primitive
+from discreet.query.functions.released_values import (
+    as_moment,
+    compared,
+    is_number,
+    numeric,
+    of,
+    primitive,
+    value_or_null,
+)
 from discreet.query.plan.evaluate import evaluate
 from discreet.query.plan.expressions import Call, Literal
 
@@ -17,10 +25,10 @@ ODD: list[Any] = [None, True, 0, -7, 2.5, Fraction(1, 3), "", "a", "2024-02-29",
 
 
 def test_nan_and_the_infinities_are_null() -> None:
-    assert [known(x) for x in (float("nan"), float("inf"), -float("inf"), object(), None)] == [None] * 5
-    assert known(np.float64("nan")) is None
-    assert (known(np.int64(7)), type(known(np.int64(7)))) == (7, int)
-    assert known(True) is True
+    assert [value_or_null(x) for x in (float("nan"), float("inf"), -float("inf"), object(), None)] == [None] * 5
+    assert value_or_null(np.float64("nan")) is None
+    assert (value_or_null(np.int64(7)), type(value_or_null(np.int64(7)))) == (7, int)
+    assert value_or_null(True) is True
 
 
 def test_truth_is_no_number() -> None:

@@ -10,7 +10,7 @@ from discreet.query.plan.evaluate import evaluate
 from discreet.query.plan.expressions import Expression, Literal
 from discreet.query.plan.types import LARGEST, Number, Text
 from discreet.query.typing.infer import TypedColumn, typed
-from discreet.query.typing.key_domains import known
+from discreet.query.typing.key_domains import implied_keys
 from tests.helpers.surface import FIELDS
 from tests.helpers.typing_checks import call, col
 
@@ -81,7 +81,9 @@ def test_a_week_begins_on_monday_and_a_month_on_its_first() -> None:
     weeks = typed(call("date_trunc", "week", col("day")), DECLARED).keys
     assert weeks is not None
     assert all(isinstance(w, date) and w.weekday() == 0 for w in weeks)
-    assert weeks == tuple(sorted({evaluate(call("date_trunc", "week", d), {}) for d in known(FIELDS["day"]) or ()}))
+    assert weeks == tuple(
+        sorted({evaluate(call("date_trunc", "week", d), {}) for d in implied_keys(FIELDS["day"]) or ()})
+    )
     hours = typed(call("date_trunc", "hour", col("recent")), DECLARED).keys
     assert hours is not None
     assert len(hours) == 365 * 24

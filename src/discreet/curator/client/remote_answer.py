@@ -39,6 +39,7 @@ class RemotePreview(Preview):
                 one["rows"],
                 one["unit"],
                 one.get("evenly", False),
+                one.get("relative"),
             )
             for one in reply["columns"]
         )
@@ -108,7 +109,7 @@ class RemoteAnswer(Answered):
         answer = self.reply["answer"]
         return tuple(map(Message.read, (*filter(None, [answer.get("counted")]), *answer.get("notes", ()))))
 
-    def _told(self) -> tuple[str, tuple[str, ...]]:
+    def _cost_and_story(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
 
     @property

@@ -183,6 +183,8 @@ class ColumnError(BaseModel):
     """Of the error: days for dates and times, else empty."""
     evenly: bool
     """Whether it is for values that are spread evenly over their bounds: for others it may be far longer."""
+    relative: float | None = None
+    """The error beside the number itself in a group of so many rows, where its size can be said."""
 
 
 class Share(BaseModel):

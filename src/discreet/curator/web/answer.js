@@ -3,21 +3,24 @@
 import { at, file, get } from "./api.js";
 import { bars } from "./charts.js";
 import { profileView } from "./profile.js";
-import { complaint, download, h, paid, ratio, short, show, toast, withBar } from "./dom.js";
+import { complaint, cost, csv, download, h, paid, ratio, short, show, toast, withBar } from "./dom.js";
 
 const MOST = 40;
 
 // Shows stored answers by number in one place: the one that was opened last, in whatever order the answers arrive.
-export function opener(side, instead = () => null) {
+export function opener(side, charges, instead = () => null, arrived = () => {}) {
   let wanted;
-  const open = async (number) => {
+  const open = async (number, again = false) => {
     wanted = number;
-    let found = instead(number);
-    try { found = found || answerView(await get(at("answers", number))); } catch (error) {
-      found = error.kind === "UnderWay" ? underWay() : complaint(error);
-      if (error.kind === "UnderWay") setTimeout(() => { if (wanted === number && side.isConnected) open(number); }, 2000);
+    let drawn = instead(number);
+    try {
+      drawn = drawn || answerView(await get(at("answers", number)), charges.findIndex((one) => one.number === number) + 1);
+      if (again && wanted === number && side.isConnected) { arrived(); return; }
+    } catch (error) {
+      drawn = error.kind === "UnderWay" ? underWay() : complaint(error);
+      if (error.kind === "UnderWay") setTimeout(() => { if (wanted === number && side.isConnected) open(number, true); }, 2000);
     }
-    if (wanted === number) show(side, found);
+    if (wanted === number) show(side, drawn);
   };
   return open;
 }
@@ -28,11 +31,12 @@ function underWay() {
     h("p", { class: "quiet" }, "This question is paid and is being answered. The answer appears here as soon as it is stored."));
 }
 
-export function answerView(data) {
-  if (data.parameters.profile || data.parameters.units) return profileView(data);
+/** An answer; ``position`` is the number among one's own questions. */
+export function answerView(data, position) {
+  if (data.parameters.profile || data.parameters.units) return profileView(data, position);
   const many = data.answer.answers ?? [data.answer], texts = questions(data);
   return h("article", { class: "card answer" },
-    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${data.number}`), h("span", { class: "grow" }),
+    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${position}`), h("span", { class: "grow" }),
       h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(data)))),
     many.map((answer, i) => oneAnswer(answer, texts[i])),
     h("div", { class: "actions" },
@@ -42,7 +46,7 @@ export function answerView(data) {
       many.map((answer, i) => h("button", { class: "csv", onclick: () => saveCsv(`answer-${data.number}${many.length > 1 ? `-${i + 1}` : ""}.csv`, answer) }, many.length > 1 ? `Save ${i + 1} as CSV` : "Save as CSV")),
       many.map((_, i) => h("button", { class: "parquet", onclick: () => parquet(data.number, i, many.length > 1) }, many.length > 1 ? `Save ${i + 1} as Parquet` : "Save as Parquet")),
       h("button", { id: "notebook", onclick: () => download(`answer-${data.number}.ipynb`, notebook(data)) }, "Save as notebook")),
-    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => [...answer.story, ...notes(answer)].map((line) => h("li", {}, line))), h("li", {}, `spent ${many[0].cost}`))));
+    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => [...answer.story, ...notes(answer)].map((line) => h("li", {}, line))), h("li", {}, `paid ${paid(data)}; the ledger counts ${cost(data.price)}, in its entry ${data.number}`))));
 }
 
 /** The texts of the questions: those of a workload stand one after the other, with their lengths in characters. */
@@ -81,7 +85,7 @@ function oneAnswer(answer, query) {
     h("div", { class: "both" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Rows" }, table(answer, measures, level)),
       charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
-    notes(answer).length ? h("p", { class: "note" }, notes(answer)[0], more(notes(answer).length - 1)) : null,
+    notes(answer).length ? h("p", { class: "note" }, notes(answer).slice(0, 2).map((line) => h("span", {}, line)), more(notes(answer).length - 2)) : null,
   ];
 }
 
@@ -109,26 +113,22 @@ function adjacent(answer, labels) {
 /** The notes as texts, worst first; an older version stored sentences. */
 const notes = (answer) => [answer.counted, ...(answer.notes ?? []).map((note) => note.text ?? note)].filter(Boolean);
 
-const more = (many) => (many > 0 ? ` (${many} more under “How it was made”)` : "");
+const more = (many) => (many > 0 ? h("span", {}, `${many} more under “How it was made”.`) : null);
 
 const text = (value) => (value === null ? "NULL" : String(value));
 
 const percent = (exact) => `${Number((ratio(exact) * 100).toPrecision(6))}%`;
 
 /** The rows with their error bars, as CSV. */
-function csv(answer) {
+function rowsAsCsv(answer) {
   const measures = Object.keys(answer.errors);
-  // A key of the data that looks like a formula must stay a text where it is pasted.
-  const plain = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value));
-  const quote = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(plain(value)) ? `"${plain(value).replaceAll('"', '""')}"` : plain(value));
   const head = answer.columns.flatMap((name) => (measures.includes(name) ? [name, `${name}_error`] : [name]));
-  const rows = answer.rows.map((row, i) => answer.columns.flatMap((name, j) => (measures.includes(name) ? [row[j], answer.errors[name][i]] : [row[j]])));
-  return [head, ...rows].map((row) => row.map(quote).join(",")).join("\n");
+  return csv([head, ...answer.rows.map((row, i) => answer.columns.flatMap((name, j) => (measures.includes(name) ? [row[j], answer.errors[name][i]] : [row[j]])))]);
 }
 
 /** The CSV file, and beside it what was spent, how sure the errors are, and the notes. */
 function saveCsv(name, answer) {
-  download(name, csv(answer));
+  download(name, rowsAsCsv(answer));
   const about = { spent: answer.cost, confidence_of_errors: percent(answer.confidence), notes: notes(answer), how_it_was_made: answer.story };
   download(`${name}-metadata.json`, `${JSON.stringify(about, null, 2)}\n`);
 }
@@ -138,7 +138,7 @@ async function parquet(number, i, several) {
 }
 
 async function copy(answer) {
-  await navigator.clipboard.writeText(csv(answer));
+  await navigator.clipboard.writeText(rowsAsCsv(answer));
   toast("Copied");
 }
 

@@ -42,3 +42,12 @@ export const post = (path, body, signal) => send("POST", path, body, signal);
 export const at = (...parts) => `/api/${parts.map(encodeURIComponent).join("/")}`;
 /** A key for one question: asking again under it is never charged twice. */
 export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+/** All that a route lists page by page; the next page begins after the last one's number. */
+export async function everything(path, name, number) {
+  const all = [];
+  for (;;) {
+    const page = (await get(`${path}?limit=1000&after=${all.length ? all.at(-1)[number] : 0}`))[name];
+    all.push(...page);
+    if (page.length < 1000) return all;
+  }
+}

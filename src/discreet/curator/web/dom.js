@@ -39,12 +39,22 @@ export function toast(text, kind = "") {
   timer = setTimeout(() => { place.className = ""; }, 6000);
 }
 
-/** What an error says, in a box. */
+const TITLES = {
+  AlreadyProtected: "These people have a budget already", BadData: "The data cannot be read", BadParameter: "Something is filled in wrongly",
+  BadQuestion: "This question cannot be asked", BadSignature: "Not genuine", BeyondRange: "A number is too large", EngineFailed: "The computation failed",
+  EngineUnreachable: "The database cannot be reached", Fault: "Something went wrong", Forbidden: "Not allowed", KeyReused: "The key belongs to another question",
+  LedgerBusy: "Still being answered", LedgerMismatch: "The ledger needs the owner", LedgerUnavailable: "The ledger cannot be reached", LedgerUnsafe: "The ledger needs the owner",
+  Malformed: "Something is filled in wrongly", NoEstimate: "No estimate is possible", NotFound: "Nothing here", NotRegistered: "There is no such thing",
+  OverBudget: "The budget is too small", Pruned: "This answer is no longer kept", ServiceBusy: "The service is busy", StaleState: "Another session was faster",
+  TooLarge: "Too large", TooMany: "Too many requests", Unauthorised: "Sign in again", Unreachable: "No connection", Unsupported: "This is not supported",
+};
+
+/** What an error says, in a box: a title in plain words, what to do, and the name of its class for those who search for it. */
 export function complaint(error) {
+  const hint = error.hint && !error.message.includes(error.hint) ? error.hint : null;
   return h("div", { class: "complaint", role: "alert" },
-    h("strong", {}, error.kind || "Error"),
-    h("p", {}, error.message),
-    error.hint && !error.message.includes(error.hint) ? h("p", { class: "quiet" }, error.hint) : null);
+    h("strong", {}, TITLES[error.kind] || error.kind || "Error"), h("p", {}, error.message),
+    hint ? h("p", { class: "quiet" }, hint) : null, error.kind in TITLES ? h("small", { class: "quiet" }, error.kind) : null);
 }
 
 /** A field with its label. */
@@ -81,20 +91,29 @@ export function withBar(value, error) {
   return [round(Math.round(value / step) * step || 0, Number.isInteger(value) && digits > 0 ? 0 : digits), round(Math.round(bar / step) * step, digits)];
 }
 
+/** An error bar for people: two digits. */
+export const bar = (error) => withBar(0, error)[1];
+
+/** A share for people: two digits, or none of what is small or large. */
+export const percent = (share) => (share < 0.001 ? "under 0.1%" : share > 9.99 ? "over 999%" : `${Number((share * 100).toPrecision(share < 0.1 ? 1 : 2))}%`);
+
 /** An epsilon for people. */
 export const eps = (value) => (value === null || value === undefined ? "–" : String(Number(Number(value).toPrecision(3))));
 
 /** A fraction such as "1/3" as a number. */
 export const ratio = (exact) => { const [a, b] = String(exact).split("/"); return b ? a / b : Number(a); };
 
-/** ε first; what the ledger counted in brackets, where that says more. */
-export function paid(data) {
-  if (!data.parameters.epsilon) return data.price.text;
-  const same = data.price.epsilon === data.parameters.epsilon && (data.price.delta ?? "0") === "0";
-  return `ε ${eps(ratio(data.parameters.epsilon))}${same ? "" : ` (${data.price.text})`}`;
+/** A price or budget: ε, and δ where there is one; ρ only where nothing else was named. */
+export function cost(amount) {
+  const parts = [["ε", amount.epsilon], ["ρ", amount.rho], ["δ", amount.delta]].filter(([, part]) => part !== undefined && part !== null);
+  return parts.filter(([symbol, part]) => symbol !== "δ" || ratio(part)).map(([symbol, part]) => `${symbol} = ${eps(ratio(part))}`).join(", ") || amount.text;
 }
 
-export const when = (text) => text.replace("T", " ").slice(0, 16);
+/** What was paid for a question, as it was asked: in ε or ρ, else what the ledger counted. */
+export const paid = (data) => cost(data.parameters.epsilon || data.parameters.rho ? { epsilon: data.parameters.epsilon, rho: data.parameters.rho } : data.price);
+
+/** A moment of the service, which counts in UTC: of today the time alone. */
+export const when = (text) => (text.slice(0, 10) === new Date().toISOString().slice(0, 10) ? text.slice(11, 16) : text.replace("T", " ").slice(0, 16));
 
 /** Whether sums and averages of a column can be asked: a number, whether its bounds are declared or chosen. */
 export const summable = (column) => ["number", "real"].includes(column.kind);
@@ -106,4 +125,24 @@ export const groupable = (column) => Boolean(column.keys || column.unknown_keys 
 export function later(f, milliseconds) {
   let waiting = 0;
   return (...given) => { clearTimeout(waiting); waiting = setTimeout(() => f(...given), milliseconds); };
+}
+
+/** A question in a dialog of the page: what was written into its field (or true, if it has none), null if it was left. */
+export function dialog(title, text, { label = "", yes = "OK", bad = false } = {}) {
+  return new Promise((done) => {
+    const input = label ? h("input", { required: true, maxlength: 2000 }) : null;
+    const leave = (value) => { box.remove(); done(value); };
+    const box = h("dialog", { class: "card", "aria-label": title, oncancel: () => leave(null) }, h("form", { onsubmit: (event) => { event.preventDefault(); leave(input ? input.value : true); } },
+      h("h2", {}, title), h("p", {}, text), input ? field(label, input) : null,
+      h("div", { class: "actions" }, h("button", { class: bad ? "main bad" : "main" }, yes), h("button", { type: "button", onclick: () => leave(null) }, "Cancel"))));
+    document.body.append(box);
+    box.showModal();
+  });
+}
+
+/** Rows of cells as CSV. What looks like a formula must stay a text where it is pasted. */
+export function csv(rows) {
+  const plain = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value));
+  const quote = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(plain(value)) ? `"${plain(value).replaceAll('"', '""')}"` : plain(value));
+  return rows.map((row) => row.map(quote).join(",")).join("\n");
 }

@@ -2,17 +2,19 @@
 
 import { get, token } from "./api.js";
 import { complaint, field, h, show, toast } from "./dom.js";
-import { askView, historyView } from "./analyst.js";
+import { askView } from "./ask.js";
 import { boardsView } from "./boards.js";
+import { historyView } from "./history.js";
 import { learnView } from "./learn.js";
 import { analystsView, datasetsView, ledgerView } from "./owner.js";
 import { syntheticView } from "./synthetic.js";
+import { verifyView } from "./verify.js";
 import { alertsView, profilesView } from "./watch.js";
 
 const VIEWS = {
-  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], synthetic: ["Rows", syntheticView], learn: ["Learn", learnView] },
-  owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], profiles: ["Profiles", profilesView], ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], learn: ["Learn", learnView] },
-  nobody: { signin: ["Sign in", signInView], learn: ["Learn", learnView] },
+  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], synthetic: ["Rows", syntheticView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
+  owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], profiles: ["Profiles", profilesView], ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
+  nobody: { signin: ["Sign in", signInView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
 };
 const bar = document.getElementById("bar"), main = document.getElementById("main");
 let me = null, leave = () => {}, turn = 0;

@@ -1,24 +1,14 @@
 // What the owner sees: budgets, data sets, analysts, and the ledger.
 
-import { at, get, post } from "./api.js";
+import { at, everything, get, post } from "./api.js";
 import { gauge, steps } from "./charts.js";
-import { complaint, eps, field, h, ratio, show, toast, when } from "./dom.js";
+import { complaint, eps, field, h, ratio, show, toast } from "./dom.js";
 import { registerForm } from "./register.js";
-
-async function all(path, name) {
-  const found = [];
-  for (;;) {
-    const after = found.length ? found.at(-1).sequence : 0;
-    const more = (await get(`${path}?limit=1000&after=${after}`))[name];
-    found.push(...more);
-    if (more.length < 1000) return found;
-  }
-}
 
 // --- data sets -------------------------------------------------------------------------------------------------------
 
 export async function datasetsView(place) {
-  const [datasets, budgets, entries] = await Promise.all([get("/api/datasets"), get("/api/budget"), all("/api/ledger", "entries")]);
+  const [datasets, budgets, entries] = await Promise.all([get("/api/datasets"), get("/api/budget"), everything("/api/ledger", "entries", "sequence")]);
   const again = () => datasetsView(place);
   const cards = budgets.map((one) => populationCard(one, datasets.filter((d) => d.population === one.population), entries, again));
   show(place, h("div", { class: "page" },
@@ -138,7 +128,7 @@ function showToken(place, { name, token }) {
 // --- the ledger ------------------------------------------------------------------------------------------------------
 
 export async function ledgerView(place) {
-  const [audit, entries] = await Promise.all([get("/api/audit"), all("/api/ledger", "entries")]);
+  const [audit, entries] = await Promise.all([get("/api/audit"), everything("/api/ledger", "entries", "sequence")]);
   const state = h("section", { class: "card chain", "aria-live": "polite" });
   const list = h("tbody", {}), kinds = ["all", ...new Set(entries.map((e) => e.kind))];
   const kind = h("select", { "aria-label": "Kind of entry", onchange: () => draw() }, kinds.map((one) => h("option", {}, one)));
@@ -171,7 +161,7 @@ function row(entry) {
   return [h("tr", { class: "entry" }, h("td", { class: "number" }, h("button", { class: "plain", "aria-expanded": "false", onclick: (event) => {
     more.hidden = !more.hidden;
     event.target.setAttribute("aria-expanded", String(!more.hidden));
-  } }, String(entry.sequence))), h("td", {}, when(entry.time)), h("td", {}, entry.by), h("td", {}, h("span", { class: `chip ${entry.kind === "charge" ? "charge" : ""}` }, entry.kind)),
+  } }, String(entry.sequence))), h("td", {}, entry.time.replace("T", " ").slice(0, 16)), h("td", {}, entry.by), h("td", {}, h("span", { class: `chip ${entry.kind === "charge" ? "charge" : ""}` }, entry.kind)),
     h("td", { class: "number" }, entry.price || ""), h("td", { class: "about" }, String(about).replace(/\s+/g, " ").slice(0, 140)), h("td", {}, h("code", {}, entry.hash.slice(0, 10)))), more];
 }
 

@@ -13,9 +13,9 @@ function standing(rows, ordered) {
   return rows.filter((row, i) => (row.label === "NULL" ? there.includes(i) : i >= between[0] && i <= between.at(-1))).slice(0, MOST);
 }
 
-export function profileView(data) {
+export function profileView(data, position) {
   return h("article", { class: "card answer profile" },
-    h("div", { class: "head" }, h("h2", {}, data.parameters.profile ? `Profile of ${data.parameters.profile}` : "Units of the joined rows of a question"), h("span", { class: "chip" }, `no. ${data.number}`), h("span", { class: "grow" }),
+    h("div", { class: "head" }, h("h2", {}, data.parameters.profile ? `Profile of ${data.parameters.profile}` : "Units of the joined rows of a question"), h("span", { class: "chip" }, `no. ${position}`), h("span", { class: "grow" }),
       h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(data)))),
     h("p", { class: "quiet small" }, "Numbers of units: each weighs one in every picture, however many rows it has."),
     data.answer.answers.map(picture),

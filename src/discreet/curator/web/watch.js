@@ -1,6 +1,6 @@
 // What the owner watches: alerts, and the profiles of tables that were bought.
 
-import { get } from "./api.js";
+import { everything, get } from "./api.js";
 import { opener } from "./answer.js";
 import { eps, h, ratio, show, when } from "./dom.js";
 
@@ -38,10 +38,10 @@ export async function alertsView(place) {
 // --- profiles --------------------------------------------------------------------------------------------------------
 
 export async function profilesView(place, [chosen]) {
-  const [datasets, charges] = [await get("/api/datasets"), await everyCharge()];
+  const [datasets, charges] = [await get("/api/datasets"), await everything("/api/answers", "charges", "number")];
   const bought = charges.filter((one) => one.parameters.profile && one.answered).reverse();
   const side = h("section", { class: "result", "aria-live": "polite" });
-  const open = opener(side);
+  const open = opener(side, charges);
   const known = new Set(bought.map((one) => `${one.dataset}\n${one.parameters.profile}`));
   const without = datasets.flatMap((one) => one.tables.filter((table) => !known.has(`${one.name}\n${table}`)).map((table) => `${one.name}: ${table}`));
   show(place, h("div", { class: "page" }, h("h1", {}, "Profiles"),
@@ -51,13 +51,4 @@ export async function profilesView(place, [chosen]) {
         h("span", { class: "quiet small" }, `${when(one.time)} · ${one.by}${one.parameters.epsilon ? ` · ε ${eps(ratio(one.parameters.epsilon))}` : ""}`)))))), side) : h("p", { class: "empty" }, "No profile has been bought yet."),
     without.length ? h("p", { class: "quiet small" }, `Without a profile: ${without.join(", ")}.`) : null));
   if (bought.length) await open(chosen ? Number(chosen) : bought[0].number);
-}
-
-async function everyCharge() {
-  const found = [];
-  for (;;) {
-    const { charges } = await get(`/api/answers?limit=1000&after=${found.length ? found.at(-1).number : 0}`);
-    found.push(...charges);
-    if (charges.length < 1000) return found;
-  }
 }

@@ -78,8 +78,8 @@ def kind_of(error: Exception) -> str:
     'IOException (a file cannot be opened)'
     """
     text = str(error)
-    found = dict.fromkeys(ours for theirs, ours in _MESSAGES.items() if theirs in text)
-    return type(error).__name__ + (f" ({'; '.join(found)})" if found else "")
+    texts = dict.fromkeys(ours for theirs, ours in _MESSAGES.items() if theirs in text)
+    return type(error).__name__ + (f" ({'; '.join(texts)})" if texts else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,10 @@ class DuckDB:
         """
         key = _identity(source)
         with self._lock:
-            known = self._known.get(key)
-            in_memory = known is not None and known.marks == ()
-            if known is not None and not in_memory and (known.marks is None or known.marks != self._marks(source)):
-                self._known[key] = self._opened(source, known.label)
+            kept = self._known.get(key)
+            in_memory = kept is not None and kept.marks == ()
+            if kept is not None and not in_memory and (kept.marks is None or kept.marks != self._marks(source)):
+                self._known[key] = self._opened(source, kept.label)
         return dict(self._open(source).origin.stored)
 
     def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
@@ -133,9 +133,9 @@ class DuckDB:
         """The exact numbers of each work."""
 
         def job(cursor: driver.DuckDBPyConnection, origins: dict[str, Origin]) -> tuple[Exact, ...]:
-            found = shared_histograms(works, cursor, origins)
+            shared = shared_histograms(works, cursor, origins)
             return tuple(
-                found[i] if i in found else fetch(work, emit(work, DUCKDB, origins), cursor)
+                shared[i] if i in shared else fetch(work, emit(work, DUCKDB, origins), cursor)
                 for i, work in enumerate(works)
             )
 
@@ -157,12 +157,12 @@ class DuckDB:
 
     def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
         """The smallest hashes (MD5) of the distinct values of a column as text: for the owner, never an answer."""
-        known = self._open(source)
-        value = f"md5(CAST({read_id(column, known.origin.stored, DUCKDB)} AS VARCHAR))"
-        text = f"SELECT DISTINCT {value} AS h FROM {known.origin.sql} WHERE h IS NOT NULL ORDER BY h LIMIT {most:d}"
+        opened = self._open(source)
+        value = f"md5(CAST({read_id(column, opened.origin.stored, DUCKDB)} AS VARCHAR))"
+        text = f"SELECT DISTINCT {value} AS h FROM {opened.origin.sql} WHERE h IS NOT NULL ORDER BY h LIMIT {most:d}"
         try:
             with closing(self._connection(Needs()).cursor()) as cursor:
-                _register(cursor, needs(known.opened, known.label))
+                _register(cursor, needs(opened.opened, opened.label))
                 return [str(row[0]) for row in cursor.execute(text).fetchall()]
         except driver.Error as error:
             LOG.error("duckdb could not finish: %s", kind_of(error))
@@ -236,21 +236,21 @@ class DuckDB:
         job: Callable[[driver.DuckDBPyConnection, dict[str, Origin]], T],
     ) -> T:
         names = {name for work in works for name in scanned(work.source)}
-        known = {name: self._open(schemas[name].table.source) for name in names}
+        opened = {name: self._open(schemas[name].table.source) for name in names}
         with self._lock:
             connection = self._connection(Needs())
         with closing(connection.cursor()) as cursor:
-            for one in known.values():
-                _register(cursor, needs(one.opened, one.label))
-            return job(cursor, {name: one.origin for name, one in known.items()})
+            for source in opened.values():
+                _register(cursor, needs(source.opened, source.label))
+            return job(cursor, {name: source.origin for name, source in opened.items()})
 
 
 def _identity(source: object) -> Hashable:
     """Equal paths are one source; of frames, only the same object is."""
     if isinstance(source, (str, os.PathLike)):
         return os.fspath(source)
-    if isinstance(source, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in source):
-        return tuple(os.fspath(one) for one in source)
+    if isinstance(source, (list, tuple)) and all(isinstance(part, (str, os.PathLike)) for part in source):
+        return tuple(os.fspath(part) for part in source)
     return ("object", id(source))
 
 

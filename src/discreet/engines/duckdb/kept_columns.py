@@ -50,39 +50,41 @@ class Wanted:
 
     def names(self) -> list[str]:
         """What the columns are found by: the same for the same works."""
-        return sorted([*self.keys, *self.values, *(name for one in self.groups.values() for name in one.values())])
+        return sorted(
+            [*self.keys, *self.values, *(name for counts in self.groups.values() for name in counts.values())]
+        )
 
 
 def wanted(works: Sequence[Work], unit: str) -> Wanted:
     """What these works compute that can be kept: works over all rows of one table, whose unit is this column."""
-    found = Wanted(Column(unit))
+    kept = Wanted(Column(unit))
     for work in works:
         rows = rows_of(work.source)
         if rows is None or rows.filtered or columns(rows.over_table(Column(work.unit))) != {unit}:
             continue
-        if not found.groups:
-            found.unit = rows.over_table(Column(work.unit))
-        if rows.over_table(Column(work.unit)) != found.unit:
+        if not kept.groups:
+            kept.unit = rows.over_table(Column(work.unit))
+        if rows.over_table(Column(work.unit)) != kept.unit:
             continue
         keys = [WorkKey(key.name, rows.over_table(key.expression), key.allowed) for key in work.keys]
         named = [(key_name(key.expression, key.allowed), key) for key in keys]
         for cell in work.cells:
             value = rows.over_table(cell.value) if isinstance(cell, RowSum) else None
             if value is not None and (name := value_name(value)) is not None:
-                found.values[name] = value
+                kept.values[name] = value
         if work.split is not None:
             split = WorkKey("s", rows.over_table(work.split.expression), work.split.allowed)
             if (name := key_name(split.expression, split.allowed)) is not None:
-                found.keys[name] = split
+                kept.keys[name] = split
         if any(name is None for name, _ in named):
             continue
-        found.keys.update({name: key for name, key in named if name is not None})
+        kept.keys.update({name: key for name, key in named if name is not None})
         usual = (GROUPS, work.weights) if work.weights.per_group == 1 else (GROUPS, _BY_ROWS, work.weights)
-        sizes = [size_of_unit(one, DUCKDB) for one in usual]
-        said = [(key.expression, key.allowed) for key in keys]
-        group = found.groups.setdefault(tuple(name for name, _ in named if name is not None), {})
-        group.update({w: c for w in (ROWS, FIRST, *sizes) if (c := count_name(w, found.unit, said)) is not None})
-    return found
+        sizes = [size_of_unit(weights, DUCKDB) for weights in usual]
+        allowed = [(key.expression, key.allowed) for key in keys]
+        group = kept.groups.setdefault(tuple(name for name, _ in named if name is not None), {})
+        group.update({w: c for w in (ROWS, FIRST, *sizes) if (c := count_name(w, kept.unit, allowed)) is not None})
+    return kept
 
 
 def add_kept(

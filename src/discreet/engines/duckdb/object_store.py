@@ -66,17 +66,21 @@ def object_store(environment: Mapping[str, str] = os.environ) -> ObjectStore:
     >>> dict(object_store({"HOME": "/home/curator", "AWS_ENDPOINT_URL": "http://localhost:9000"}).secret)["ENDPOINT"]
     'localhost:9000'
     """
-    found = {
+    settings = {
         name: value
         for name, variables in _SECRETS.items()
-        for value in [next((environment[one] for one in variables if environment.get(one)), "")]
+        for value in [next((environment[variable] for variable in variables if environment.get(variable)), "")]
         if value
     }
     endpoint = urlsplit(environment.get("AWS_ENDPOINT_URL", ""))
     if endpoint.netloc:
-        found |= {"ENDPOINT": endpoint.netloc, "URL_STYLE": "path", "USE_SSL": str(endpoint.scheme == "https").lower()}
+        settings |= {
+            "ENDPOINT": endpoint.netloc,
+            "URL_STYLE": "path",
+            "USE_SSL": str(endpoint.scheme == "https").lower(),
+        }
     folder = environment.get(FOLDER) or str(Path(environment.get("HOME", "~")).expanduser() / ".duckdb" / "extensions")
-    return ObjectStore(folder, tuple(sorted(found.items())))
+    return ObjectStore(folder, tuple(sorted(settings.items())))
 
 
 def check_address(source: str) -> None:

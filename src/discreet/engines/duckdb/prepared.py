@@ -153,8 +153,8 @@ def _narrow(connection: driver.DuckDBPyConnection, origin: Origin) -> str:
     columns = {name: DUCKDB.identifier(name) for name in origin.stored}
     integers = [name for name, how in origin.stored.items() if how.kind is StoredKind.INTEGER]
     if integers:
-        asked = ", ".join(f"min({columns[name]}), max({columns[name]})" for name in integers)
-        ends = connection.execute(f"SELECT {asked} FROM {origin.sql}").fetchone()
+        ends_of = ", ".join(f"min({columns[name]}), max({columns[name]})" for name in integers)
+        ends = connection.execute(f"SELECT {ends_of} FROM {origin.sql}").fetchone()
         assert ends is not None  # noqa: S101 - an aggregate has one row
         for name, low, high in zip(integers, ends[::2], ends[1::2], strict=True):
             kind = narrowest(low or 0, high or 0)
@@ -170,10 +170,10 @@ def is_current(source: object, path: Path, *, unit: str | None, works: Sequence[
         return False
     try:
         with closing(driver.connect(str(path), read_only=True)) as connection:
-            found = connection.execute(f"SELECT name, inode, size, changed FROM {_FACTS}").fetchall()
+            copied = connection.execute(f"SELECT name, inode, size, changed FROM {_FACTS}").fetchall()
     except driver.Error:
         return False
-    return {name: tuple(rest) for name, *rest in found} == facts
+    return {name: tuple(rest) for name, *rest in copied} == facts
 
 
 def _facts(opened: Opened, unit: str | None, works: Sequence[Work]) -> Mapping[str, tuple[int, int, int]]:

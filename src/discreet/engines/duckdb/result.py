@@ -24,19 +24,19 @@ def fetch(work: AnyWork, statement: Statement, cursor: driver.DuckDBPyConnection
     """Run the statement; its keys and numbers."""
     columns = [f"{_SENT.get(sort, '{0}').format(name)} AS {name}" for name, sort in statement.keys]
     columns += _cells(statement)
-    found = cursor.execute(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").fetchnumpy()
-    rows = len(found["n0"])
-    numbers = tuple(_numbers(found[f"n{i}"], found[f"t{i}"]) for i in range(statement.cells))
-    keys = [_key(found[name], sort) for name, sort in statement.keys]
+    arrays = cursor.execute(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").fetchnumpy()
+    rows = len(arrays["n0"])
+    numbers = tuple(_numbers(arrays[f"n{i}"], arrays[f"t{i}"]) for i in range(statement.cells))
+    keys = [_key(arrays[name], sort) for name, sort in statement.keys]
     return checked(work, statement, keys, numbers, rows)
 
 
 def fetch_sets(work: GroupingSets, statement: Statement, cursor: driver.DuckDBPyConnection) -> tuple[Cells, ...]:
     """Run the statement of many sets; the numbers of each."""
     columns = [*(name for name, _ in statement.keys), "CAST(n0 AS BIGINT) AS n0"]
-    found = cursor.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").to_arrow_table()
-    keys = [arrow_places(found.column(f"k{i}"), work.keys[i].allowed or ()) for i in used_keys(work)]
-    return read_sets(work, keys, found.column("n0").to_numpy())
+    table = cursor.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").to_arrow_table()
+    keys = [arrow_places(table.column(f"k{i}"), work.keys[i].allowed or ()) for i in used_keys(work)]
+    return read_sets(work, keys, table.column("n0").to_numpy())
 
 
 def fetch_by_unit(work: Work, statement: Statement, cursor: driver.DuckDBPyConnection) -> UnitSums:
@@ -45,39 +45,39 @@ def fetch_by_unit(work: Work, statement: Statement, cursor: driver.DuckDBPyConne
     if sort not in (Sort.INTEGER, Sort.TEXT):
         raise TypeError("units of another kind")
     columns = [*(name for name, _ in statement.keys), *_cells(statement)]
-    found = cursor.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").to_arrow_table()
-    places = np.zeros(found.num_rows, dtype=np.int64)
+    table = cursor.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").to_arrow_table()
+    places = np.zeros(table.num_rows, dtype=np.int64)
     for (name, _), key in zip(keys, work.keys, strict=False):
-        places = places * len(key.allowed or ()) + listed_places(found.column(name), key.allowed or ())
-    units, whose = coded(found.column(unit))
+        places = places * len(key.allowed or ()) + listed_places(table.column(name), key.allowed or ())
+    units, whose = coded(table.column(unit))
     if distinct(places * max(len(whose), 1) + units) != len(places):
         raise ValueError("a group came twice")
-    return UnitSums(places, units, whose, tuple(_exact(found, i) for i in range(statement.cells)))
+    return UnitSums(places, units, whose, tuple(_exact(table, i) for i in range(statement.cells)))
 
 
 def _cells(statement: Statement) -> list[str]:
     """Each number as 64 bits, and as text where it does not fit."""
-    found = []
+    selected = []
     for i in range(statement.cells):
-        found.append(f"TRY_CAST(n{i} AS BIGINT) AS n{i}")
-        found.append(f"CASE WHEN TRY_CAST(n{i} AS BIGINT) IS NULL THEN CAST(n{i} AS VARCHAR) END AS t{i}")
-    return found
+        selected.append(f"TRY_CAST(n{i} AS BIGINT) AS n{i}")
+        selected.append(f"CASE WHEN TRY_CAST(n{i} AS BIGINT) IS NULL THEN CAST(n{i} AS VARCHAR) END AS t{i}")
+    return selected
 
 
-def _exact(found: Any, i: int) -> NDArray[Any]:
-    short = found.column(f"n{i}")
+def _exact(table: Any, i: int) -> NDArray[Any]:
+    short = table.column(f"n{i}")
     if not short.null_count:
         return np.asarray(short.to_numpy(), dtype=np.int64)
-    mixed = zip(short.to_pylist(), found.column(f"t{i}").to_pylist(), strict=True)
+    mixed = zip(short.to_pylist(), table.column(f"t{i}").to_pylist(), strict=True)
     return np.array([int(text) if number is None else number for number, text in mixed], dtype=object)
 
 
 def _numbers(short: NDArray[Any], long: NDArray[Any]) -> NDArray[Any]:
     if not np.ma.is_masked(short):
-        found = np.ma.getdata(short)
-        if found.dtype != np.int64:
+        plain = np.ma.getdata(short)
+        if plain.dtype != np.int64:
             raise TypeError("not integers")
-        return found
+        return plain
     mixed = zip(short.tolist(), long.tolist(), strict=True)
     return np.array([int(text) if number is None else number for number, text in mixed], dtype=object)
 

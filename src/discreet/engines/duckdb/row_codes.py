@@ -94,8 +94,8 @@ class KeyCodes:
         for some in blocks(len(self.unit)):
             cells[self.unit[some].astype(np.int64) * width + self.codes[some]] = True
         table[:, self.size] = False
-        found: Numbers = np.bitwise_count(table.view(np.uint64)).sum(axis=1, dtype=np.int64)
-        return found
+        keys: Numbers = np.bitwise_count(table.view(np.uint64)).sum(axis=1, dtype=np.int64)
+        return keys
 
     def weighed(self, weights: Numbers) -> Numbers:
         """The sum of the weights of the rows of each code, each row weighing as its unit does; exact below 2^53."""
@@ -138,7 +138,7 @@ class RowCodes:
         self.labels = tuple(_labels(column) for column in shared.columns)
         coded = [self._coded(place, column) for place, column in enumerate(shared.columns)]
         self._codes, self.sizes = [sql for sql, _ in coded], [size for _, size in coded]
-        (self.rows,) = self._one(f"SELECT count(*) FROM {self._all}")
+        (self.rows,) = self._single_row(f"SELECT count(*) FROM {self._all}")
 
     def parts(self) -> Iterator[Part]:
         """All rows, of so many units at once that memory holds them."""
@@ -167,9 +167,9 @@ class RowCodes:
         named = f"SELECT p.i, p.c, {self._name} AS u, k.k AS {key.name} FROM some_pairs AS p{self._named}"
         joined = f"{named} JOIN key_codes_{place} AS k ON p.c = k.c"
         smallest = f"arg_min(c, {self._base.hashed(salt, [key])})"
-        found = self._cursor.sql(f"SELECT {smallest} AS c FROM ({joined}) AS t GROUP BY i").to_arrow_table()
+        table = self._cursor.sql(f"SELECT {smallest} AS c FROM ({joined}) AS t GROUP BY i").to_arrow_table()
         self._cursor.unregister("some_pairs")
-        chosen: Numbers = found.column("c").to_numpy()
+        chosen: Numbers = table.column("c").to_numpy()
         return chosen
 
     # --- statements ---------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ class RowCodes:
         if self._base.unit.sort is not Sort.INTEGER or self._base.unit_reach > UNBOUNDED:
             return 0, 1 << 64
         some = f" LIMIT {_BLOCK}" if self.rows <= MOST_ROWS else ""
-        low, high = self._one(f"SELECT min(u), max(u) FROM (SELECT u FROM {self._all}{some}) AS t")
+        low, high = self._single_row(f"SELECT min(u), max(u) FROM (SELECT u FROM {self._all}{some}) AS t")
         return (0, 0) if low is None else (low, high)
 
     def _close(self, low: int, high: int) -> bool:
@@ -197,7 +197,7 @@ class RowCodes:
         )
         self._join, self._number = f" JOIN unit_numbers AS g ON b.u = g.u{self._join}", "g.i"
         self._named, self._name = " JOIN unit_numbers AS g ON p.i = g.i", "g.u"
-        (units,) = self._one("SELECT count(*) FROM unit_numbers")
+        (units,) = self._single_row("SELECT count(*) FROM unit_numbers")
         return int(units)
 
     def _coded(self, place: int, column: KeyColumn) -> tuple[str, int]:
@@ -211,7 +211,7 @@ class RowCodes:
             f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT k, CAST(row_number() OVER () - 1 AS INTEGER) AS c "
             f"FROM (SELECT DISTINCT {column.name} AS k FROM {self._all}) AS t WHERE k IS NOT NULL"
         )
-        (size,) = self._one(f"SELECT count(*) FROM {table}")
+        (size,) = self._single_row(f"SELECT count(*) FROM {table}")
         self._join += f" LEFT JOIN {table} ON b.{column.name} = {table}.k"
         return f"coalesce({table}.c, {size})", size
 
@@ -239,9 +239,9 @@ class RowCodes:
         count = np.bincount(unit, minlength=units)
         return Part(first, count, tuple(KeyCodes(n, unit, c, count) for n, c in zip(self.sizes, codes, strict=True)))
 
-    def _one(self, sql: str) -> tuple[Any, ...]:
-        (found,) = self._cursor.execute(sql).fetchall()
-        return tuple(found)
+    def _single_row(self, sql: str) -> tuple[Any, ...]:
+        (row,) = self._cursor.execute(sql).fetchall()
+        return tuple(row)
 
 
 def _labels(column: KeyColumn) -> tuple[Value, ...]:
@@ -269,7 +269,7 @@ def _class_codes(classes: Classes, labels: Sequence[Value], sent: pa.Array) -> N
     code_of = {label: code for code, label in enumerate(labels)}
     kind = np.uint8 if len(labels) < 1 << 8 else np.int32
     codes: Numbers = np.array([code_of.get(label, len(labels)) for label in classes.labels], dtype=kind)
-    found: Numbers = codes[classes.places((sent.fill_null(0) if sent.null_count else sent).to_numpy())]
+    number_codes: Numbers = codes[classes.places((sent.fill_null(0) if sent.null_count else sent).to_numpy())]
     if sent.null_count:
-        found[sent.is_null().to_numpy(zero_copy_only=False)] = code_of.get(classes.null, len(labels))
-    return found
+        number_codes[sent.is_null().to_numpy(zero_copy_only=False)] = code_of.get(classes.null, len(labels))
+    return number_codes

@@ -62,10 +62,10 @@ def fact_of(work: AnyWork) -> Fact | None:
             chain = _chain(rows)
             return None if chain is None else Fact("sizes", work, chain, counted=name)
         case Project() | Scan():
-            chain, (one,) = _chain(work.source), work.keys
-            if chain is None or one.allowed is None:
+            chain, (spread_over,) = _chain(work.source), work.keys
+            if chain is None or spread_over.allowed is None:
                 return None
-            return Fact("spread", work, chain, one.expression, one.allowed)
+            return Fact("spread", work, chain, spread_over.expression, spread_over.allowed)
         case _:
             return None
 
@@ -75,7 +75,7 @@ def _groups(work: Work, rows: Relation, key: Expression, name: str) -> Fact | No
     if isinstance(rows, Filter):
         match rows.predicate:
             case Call("in", (x, *some)) if x == key:
-                allowed = tuple(one.value for one in some if isinstance(one, Literal))
+                allowed = tuple(literal.value for literal in some if isinstance(literal, Literal))
             case _:
                 return None
         rows = rows.source
@@ -115,10 +115,10 @@ class _Merged:
     @property
     def relation(self) -> Relation:
         """All of them."""
-        found: Relation = Scan(self.table)
+        merged: Relation = Scan(self.table)
         for level in self.levels:
-            found = Project(found, tuple((name, expression) for expression, name in level.items()))
-        return found
+            merged = Project(merged, tuple((name, expression) for expression, name in level.items()))
+        return merged
 
 
 def renamed(expression: Expression, names: Mapping[str, str] | None) -> Expression:
@@ -158,12 +158,14 @@ def shared_rows(facts: Sequence[Fact], tables: Mapping[str, Origin]) -> SharedRo
     units = {some.get(_unit(fact)) for some, fact in zip(names, facts, strict=True)}
     if len(units) != 1 or None in units:
         return None
-    asked = [
+    keyed = [
         None if fact.key is None else (renamed(fact.key, some), fact.allowed)
         for fact, some in zip(facts, names, strict=True)
     ]
-    keys = list(dict.fromkeys(key for key in asked if key is not None))
-    classes = {key: found for key in keys if key[1] is not None and (found := classes_of(key[0])) is not None}
+    keys = list(dict.fromkeys(key for key in keyed if key is not None))
+    classes = {
+        key: sorted_into for key in keys if key[1] is not None and (sorted_into := classes_of(key[0])) is not None
+    }
     plain = [key for key in keys if key not in classes]
     (unit,) = units
     work = Work(
@@ -177,7 +179,7 @@ def shared_rows(facts: Sequence[Fact], tables: Mapping[str, Origin]) -> SharedRo
     columns = [KeyColumn(key.name, key, key.allowed) for key in base.keys]
     columns += [KeyColumn(base.value(some.x).sql, None, allowed, some) for (_, allowed), some in classes.items()]
     where = {key: place for place, key in enumerate([*plain, *classes])}
-    return SharedRows(base, tuple(columns), tuple(None if key is None else where[key] for key in asked))
+    return SharedRows(base, tuple(columns), tuple(None if key is None else where[key] for key in keyed))
 
 
 def _unit(fact: Fact) -> str:

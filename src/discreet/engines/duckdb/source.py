@@ -111,20 +111,20 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection, *, w
         case Files(Format.PARQUET, paths):
             return _typed(_parquet(paths, cursor), cursor, hidden=_in_milliseconds(paths, cursor), whole=whole)
         case Files(_, paths):
-            found = _typed(_csv(paths), cursor, whole=whole)
-            return replace(found, stored={name: Stored(StoredKind.TEXT, untyped=True) for name in found.stored})
+            origin = _typed(_csv(paths), cursor, whole=whole)
+            return replace(origin, stored={name: Stored(StoredKind.TEXT, untyped=True) for name in origin.stored})
         case DatabaseTable(_, table, schema):
             item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
             kept = _kept(label, schema, table, cursor)
-            found = _typed(item, cursor, text="{0} COLLATE C", kept=kept, whole=whole)
+            origin = _typed(item, cursor, text="{0} COLLATE C", kept=kept, whole=whole)
             text = dict.fromkeys(_untyped(label, schema, table, cursor), Stored(StoredKind.TEXT, untyped=True))
-            found = replace(found, stored={**found.stored, **text})
-            return replace(found, view=not _is_table(label, schema, table, cursor))
+            origin = replace(origin, stored={**origin.stored, **text})
+            return replace(origin, view=not _is_table(label, schema, table, cursor))
         case Frame(arrow):
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
             read = "TRY(decode(encode({0})))"
-            found = _typed(DUCKDB.identifier(label), cursor, text=read, hidden=hidden, whole=whole)
-            return replace(found, stored={**found.stored, **_left_out(arrow.schema)})
+            origin = _typed(DUCKDB.identifier(label), cursor, text=read, hidden=hidden, whole=whole)
+            return replace(origin, stored={**origin.stored, **_left_out(arrow.schema)})
 
 
 def _typed(
@@ -144,23 +144,23 @@ def _typed(
     person. So its ``text`` is compared by code point from here on.
     """
     described = cursor.execute(f"DESCRIBE SELECT * FROM {item}").fetchall()
-    found = [(str(row[0]), str(row[1])) for row in described if row[0] not in kept.values()]
+    columns = [(str(row[0]), str(row[1])) for row in described if row[0] not in kept.values()]
     far = {name.lower() for name in hidden}
     stored = {
         name: _stored(f"{kind} in seconds or milliseconds" if _names(name) & far and "TIMESTAMP" in kind else kind)
-        for name, kind in found
+        for name, kind in columns
     }
-    reach = {name: 1 << _BITS[kind] for name, kind in found if kind in _BITS}
+    reach = {name: 1 << _BITS[kind] for name, kind in columns if kind in _BITS}
     # What DuckDB would turn on the way is left out: it turns the ends that a file states of such a column, used or not.
-    other = [DUCKDB.identifier(name) for name, kind in found if "TIMESTAMP" in kind and stored[name].kind is _OTHER]
+    other = [DUCKDB.identifier(name) for name, kind in columns if "TIMESTAMP" in kind and stored[name].kind is _OTHER]
     gone = [] if whole else other
     turned = []
-    for name, kind in found:
+    for name, kind in columns:
         column = DUCKDB.identifier(name)
         how = text if kind == "VARCHAR" else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
         if how is not None and column not in gone:
             turned.append(f"{how.format(column)} AS {column}")
-    less = f" EXCLUDE ({', '.join(gone)})" if 0 < len(gone) < len(found) else ""
+    less = f" EXCLUDE ({', '.join(gone)})" if 0 < len(gone) < len(columns) else ""
     more = f" REPLACE ({', '.join(turned)})" if turned else ""
     sql = f"(SELECT *{less}{more} FROM {item})" if less or more else item
     return Origin(sql, stored, reach, kept)
@@ -184,8 +184,8 @@ def _kept(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection
     if not _is_table(label, schema, KEPT, cursor):
         return {}
     facts = ".".join(DUCKDB.identifier(name) for name in (label, schema, KEPT))
-    found = cursor.execute(f"SELECT holds, name FROM {facts} WHERE copy = ?", [table]).fetchall()
-    return {str(holds): str(name) for holds, name in found}
+    rows = cursor.execute(f"SELECT holds, name FROM {facts} WHERE copy = ?", [table]).fetchall()
+    return {str(holds): str(name) for holds, name in rows}
 
 
 def _names(name: str) -> set[str]:
@@ -218,14 +218,14 @@ def scannable(opened: Opened) -> Opened:
     import pyarrow as pa  # heavy, and not needed for files
 
     table = opened.arrow
-    for i, found in enumerate(table.schema):
-        if any(word in str(found.type) for word in _UNREADABLE):
-            named = pa.field(found.name, pa.binary(), metadata={STORED_AS: str(found.type)})
+    for i, column in enumerate(table.schema):
+        if any(word in str(column.type) for word in _UNREADABLE):
+            named = pa.field(column.name, pa.binary(), metadata={STORED_AS: str(column.type)})
             table = table.set_column(i, named, pa.nulls(len(table), pa.binary()))
-        elif pa.types.is_timestamp(found.type) and found.type.tz is not None:
-            plain = pa.timestamp(found.type.unit)
+        elif pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            plain = pa.timestamp(column.type.unit)
             chunks = [chunk.view(plain) for chunk in table.column(i).chunks]
-            table = table.set_column(i, found.name, pa.chunked_array(chunks, type=plain))
+            table = table.set_column(i, column.name, pa.chunked_array(chunks, type=plain))
     return Frame(table)
 
 
@@ -264,11 +264,11 @@ def _parquet(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> str:
 
 def _in_milliseconds(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> set[str]:
     """The names of columns that hold moments in milliseconds, in any of the files."""
-    found = cursor.execute(
+    rows = cursor.execute(
         f"SELECT DISTINCT name FROM parquet_schema({_list(paths)}) WHERE type = 'INT64' AND "
         "(converted_type = 'TIMESTAMP_MILLIS' OR logical_type LIKE '%MILLIS=MilliSeconds%')"
     ).fetchall()
-    return {str(name) for (name,) in found}
+    return {str(name) for (name,) in rows}
 
 
 def _partitioned(paths: Sequence[str]) -> bool:

@@ -35,7 +35,7 @@ def shared_histograms(
     works: Sequence[AnyWork], cursor: driver.DuckDBPyConnection, tables: Mapping[str, Origin]
 ) -> dict[int, Exact]:
     """The numbers of those works, by their places, that one reading of their table gives."""
-    found: dict[int, Exact] = {}
+    numbers: dict[int, Exact] = {}
     facts = {i: fact for i, work in enumerate(works) if (fact := fact_of(work)) is not None}
     for table in dict.fromkeys(fact.chain.table for fact in facts.values()):
         here = {i: fact for i, fact in facts.items() if fact.chain.table == table}
@@ -43,12 +43,12 @@ def shared_histograms(
         if shared is not None:
             rows = RowCodes(shared, cursor)
             made = {i: _histogram(here[i], place, rows) for i, place in zip(here, shared.places, strict=True)}
-            histograms = {i: one for i, one in made.items() if one is not None}
+            histograms = {i: histogram for i, histogram in made.items() if histogram is not None}
             for part in rows.parts():
-                for one in histograms.values():
-                    one.add(part)
-            found |= {i: exact for i, one in histograms.items() if (exact := one.exact()) is not None}
-    return found
+                for histogram in histograms.values():
+                    histogram.add(part)
+            numbers |= {i: exact for i, histogram in histograms.items() if (exact := histogram.exact()) is not None}
+    return numbers
 
 
 class _Histogram(Protocol):
@@ -93,11 +93,11 @@ class _Sizes:
 
     def exact(self) -> Exact:
         (key,) = self._work.keys
-        label, found = program(key.expression), Counter[Value]()
+        label, units_of = program(key.expression), Counter[Value]()
         for size, units in self._sizes.items():
             if size > 0 and ((of := label({self._counted: size})) in (key.allowed or (of,))):
-                found[of] += self._work.weights.scale * units
-        return _exact([(of,) for of in found], list(found.values()))
+                units_of[of] += self._work.weights.scale * units
+        return _exact([(of,) for of in units_of], list(units_of.values()))
 
 
 class _Spread:

@@ -44,8 +44,8 @@ class Classes:
         if table is None or numbers.max(initial=0) >= _EXACT or numbers.min(initial=0) <= -_EXACT:
             return np.searchsorted(np.array(self.ends), numbers, side="right").astype(self._kind)
         bits = numbers.astype(np.float64).view(np.uint64) >> np.uint64(_MANTISSA)
-        found: NDArray[Any] = table[bits]
-        return found
+        places: NDArray[Any] = table[bits]
+        return places
 
     @property
     def _kind(self) -> Any:
@@ -83,24 +83,24 @@ def classes_of(key: Expression) -> Classes | None:
     match tree:
         case Call("case", (Call("is_null", (same,)), Literal(None), inner)) if same == x:
             tree = inner
-    found: list[int] = []
-    if not _in_order(tree, x, found):
+    turns: list[int] = []
+    if not _in_order(tree, x, turns):
         return None
-    ends, labels = tuple(found[1::2]), tuple(found[::2])
+    ends, labels = tuple(turns[1::2]), tuple(turns[::2])
     ordered = all(a < b for a, b in pairwise(ends))
     return Classes(x, ends, labels, null) if ordered and ends else None
 
 
-def _in_order(tree: Expression, x: Expression, found: list[int]) -> bool:
+def _in_order(tree: Expression, x: Expression, turns: list[int]) -> bool:
     """Labels and ends in turn, from the left; whether the tree has nothing else."""
     match tree:
         case Literal(int(label)):
-            found.append(label)
+            turns.append(label)
             return True
         case Call("case", (Call("lt", (same, Literal(int(end)))), below, above)) if same == x:
-            if not _in_order(below, x, found):
+            if not _in_order(below, x, turns):
                 return False
-            found.append(end)
-            return _in_order(above, x, found)
+            turns.append(end)
+            return _in_order(above, x, turns)
         case _:
             return False

@@ -87,11 +87,11 @@ class Experimental:
         try:
             origins, dialect = self._origins(works, schemas), self._warehouse.dialect
             with self._open() as run:
-                found = []
+                answers = []
                 for work in works:
                     statement = emit(work, dialect, origins)
-                    found.append(exact(work, statement, run(statement.sql), dialect))
-                return tuple(found)
+                    answers.append(exact(work, statement, run(statement.sql), dialect))
+                return tuple(answers)
         except Exception as error:  # whatever it is, nobody learns more than that it failed
             LOG.error("%s could not finish: %s", self.name, type(error).__name__)
         raise EngineFailed
@@ -149,7 +149,7 @@ def _all(connection: Any, sql: str) -> list[Sequence[Any]]:
 
 def sql_texts(database: str, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[str, ...]:
     """What a database would be asked for these works. A source that is no name is called like its table."""
-    dialects = {one.name: one for one in (DUCKDB, POSTGRES, SPARK, *(w.dialect for w in WAREHOUSES.values()))}
+    dialects = {each.name: each for each in (DUCKDB, POSTGRES, SPARK, *(w.dialect for w in WAREHOUSES.values()))}
     if not isinstance(database, str) or database not in dialects:
         raise BadParameter("database", database, f"must be one of {', '.join(dialects)}")
     dialect = dialects[database]

@@ -76,11 +76,11 @@ class Warehouse:
         return self.own.get(word) or self.own.get(_bare(word)) or self.read[kind]
 
     def _stored(self, kind: str, full: str, collation: object, digits: object) -> Stored:
-        known = self.kinds.get(full.lower()) or self.kinds.get(_bare(full.lower())) or self.kinds.get(kind.lower())
-        if known is StoredKind.TEXT and self.plain and collation and str(collation) not in self.plain:
+        stored = self.kinds.get(full.lower()) or self.kinds.get(_bare(full.lower())) or self.kinds.get(kind.lower())
+        if stored is StoredKind.TEXT and self.plain and collation and str(collation) not in self.plain:
             return Stored(StoredKind.OTHER, type=full)
-        if known is not StoredKind.DECIMAL:
-            return Stored(known or StoredKind.OTHER, type=full)
+        if stored is not StoredKind.DECIMAL:
+            return Stored(stored or StoredKind.OTHER, type=full)
         given = re.search(r"\(\s*\d+\s*(?:,\s*(\d+)\s*)?\)", full)
         scale = int(given[1] or 0) if given else int(str(digits)) if digits is not None else None
         if scale is None or scale > _MOST_DIGITS:
@@ -105,9 +105,9 @@ def named(source: object) -> Table:
     """
     parts = tuple(source.split(".")) if isinstance(source, str) else source
     if isinstance(parts, tuple) and 2 <= len(parts) <= 3:
-        found = tuple(part for part in parts if isinstance(part, str) and part and "\0" not in part)
-        if len(found) == len(parts):
-            return found
+        texts = tuple(part for part in parts if isinstance(part, str) and part and "\0" not in part)
+        if len(texts) == len(parts):
+            return texts
     raise BadData(
         'a table must be named as "schema.table" or "catalog.schema.table"; if a name holds a dot, as a tuple of parts'
     )

@@ -154,7 +154,7 @@ def _key(name: str, *allowed: Value) -> WorkKey:
 
 def bounded() -> list[AnyWork]:
     """Every shape of bounding, with units and keys of text, and keys chosen by hash."""
-    one, total, split = (
+    count, total, split = (
         RowSum(Literal(1)),
         RowSum(Column("i")),
         WorkKey("s", _f("mod", _f("abs", Column("i")), 5), None),
@@ -168,14 +168,15 @@ def bounded() -> list[AnyWork]:
     )
     each = PerUnit(rows, (("name", Column("name")), ("b", Column("b"))), measures)
     return [
-        Work(source=rows, unit="name", keys=(), cells=(one, total, UnitSum()), weights=_weights(Form.ROWS, 2)),
-        Work(source=rows, unit="u", keys=(_key("t", "a", "a ", "A", None),), cells=(one, total),
+        Work(source=rows, unit="name", keys=(), cells=(count, total, UnitSum()), weights=_weights(Form.ROWS, 2)),
+        Work(source=rows, unit="u", keys=(_key("t", "a", "a ", "A", None),), cells=(count, total),
              weights=_weights(Form.ROWS, 1)),
-        Work(source=rows, unit="name", keys=(text, _key("b")), cells=(one, UnitSum()), weights=_weights(Form.L2, 3, 1)),
-        Work(source=rows, unit="u", keys=(text, _key("d")), cells=(one, total), weights=_weights(Form.L1, 3, 2),
+        Work(source=rows, unit="name", keys=(text, _key("b")), cells=(count, UnitSum()),
+             weights=_weights(Form.L2, 3, 1)),
+        Work(source=rows, unit="u", keys=(text, _key("d")), cells=(count, total), weights=_weights(Form.L1, 3, 2),
              most_keys=2, salt="s|'\\"),
-        Work(source=rows, unit="name", keys=(_key("m"),), cells=(one,), weights=_weights(Form.L2, 3, 2), split=split),
-        Work(source=rows, unit="u", keys=(_key("b"),), cells=(one,), weights=_weights(Form.L1, 2, 1), split=split,
+        Work(source=rows, unit="name", keys=(_key("m"),), cells=(count,), weights=_weights(Form.L2, 3, 2), split=split),
+        Work(source=rows, unit="u", keys=(_key("b"),), cells=(count,), weights=_weights(Form.L1, 2, 1), split=split,
              pick=(12345, 678)),
         DistinctWork(source=rows, unit="name", keys=(_key("b"),), value=Column("t"), cap=2, salt="x"),
         Work(source=Join(rows, again, (("name", "name"),)), unit="u", keys=(_key("d"),), cells=(total,),
@@ -196,12 +197,12 @@ def totals() -> list[AnyWork]:
         {"keys": (_key("t", "a", "a ", "A", None),)},
         {"keys": (_key("t"), _key("b")), "most_keys": 2, "salt": "s|'\\"},
     ]  # fmt: skip
-    found: list[AnyWork] = []
+    works: list[AnyWork] = []
     for more in grouped:
         base: dict[str, Any] = {"source": rows, "unit": "name", **more}
-        found.append(TotalsWork(cells=(*cells, ClippedSum(some[2], 1)), scale=1 << 20, **base))
-        found.append(UnitClasses(totals=some, edges=edges, **base))
-    return found
+        works.append(TotalsWork(cells=(*cells, ClippedSum(some[2], 1)), scale=1 << 20, **base))
+        works.append(UnitClasses(totals=some, edges=edges, **base))
+    return works
 
 
 # --- held against plain Python ----------------------------------------------------------------------------------------
@@ -250,9 +251,9 @@ def _computed(work: AnyWork, statement: Statement, dialect: Dialect, run: Run) -
         return None
 
 
-def _numbers(found: Exact) -> dict[Any, tuple[int, ...]]:
+def _numbers(result: Exact) -> dict[Any, tuple[int, ...]]:
     """By key, with the type of each: True is not 1."""
     return {
-        tuple((type(value), value) for value in key): tuple(int(column[i]) for column in found.numbers)
-        for i, key in enumerate(found.keys)
+        tuple((type(value), value) for value in key): tuple(int(column[i]) for column in result.numbers)
+        for i, key in enumerate(result.keys)
     }

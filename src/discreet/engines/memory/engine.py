@@ -85,7 +85,7 @@ class Memory:
     def grouping_sets(self, work: GroupingSets, schemas: Schemas) -> tuple[Cells, ...]:
         """The numbers of each set of keys."""
         try:
-            return tuple(_cells(work, one, relation(work.source, schemas)) for one in work.sets)
+            return tuple(_cells(work, key_set, relation(work.source, schemas)) for key_set in work.sets)
         except Exception:
             raise EngineFailed from None
 
@@ -162,14 +162,14 @@ def _join(node: Join, schemas: Schemas) -> Rows:
     left, right = relation(node.left, schemas), relation(node.right, schemas)
     names = column_names(node, schemas)
     width = len(column_names(node.right, schemas))
-    found: Rows = []
+    joined: Rows = []
     for a in left:
         partners = [b for b in right if all(_equal(a[x], b[y]) for x, y in node.on)]
         values = [[*a.values(), *b.values()] for b in partners]
         if node.how is How.LEFT and not partners:
             values = [[*a.values(), *[None] * width]]
-        found += [dict(zip(names, row, strict=True)) for row in values]
-    return found
+        joined += [dict(zip(names, row, strict=True)) for row in values]
+    return joined
 
 
 def _equal(x: Any, y: Any) -> bool:
@@ -213,7 +213,7 @@ def _measure(measure: Measure, rows: Rows) -> Any:
 
 def windowed(windows: Sequence[Window], rows: Rows) -> Rows:
     """The rows with what each window says of them, one part and one row at a time."""
-    found = [dict(row) for row in rows]
+    widened = [dict(row) for row in rows]
     for window in windows:
         parts: dict[Key, list[int]] = defaultdict(list)
         for place, row in enumerate(rows):
@@ -223,8 +223,8 @@ def windowed(windows: Sequence[Window], rows: Rows) -> Rows:
             part.sort(key=by.__getitem__)
             members, order = [rows[i] for i in part], [by[i] for i in part]
             for here, i in enumerate(part):
-                found[i][window.name] = _windowed(window, members, order, here)
-    return found
+                widened[i][window.name] = _windowed(window, members, order, here)
+    return widened
 
 
 @functools.total_ordering
@@ -308,9 +308,9 @@ def _sums(work: Work, rows: Rows) -> Exact:
         kept = [v is not None and (allowed is None or v in allowed) for v in values]
         rows = [row for row, keep in zip(rows, kept, strict=True) if keep]
     totals: dict[Key, list[int]] = defaultdict(lambda: [0] * len(work.cells))
-    for unit, found in _by_unit(work, rows).items():
-        chosen = found if work.most_keys is None else smallest(unit, found, work.salt, work.most_keys)
-        groups = {key: found[key] for key in chosen}
+    for unit, by_key in _by_unit(work, rows).items():
+        chosen = by_key if work.most_keys is None else smallest(unit, by_key, work.salt, work.most_keys)
+        groups = {key: by_key[key] for key in chosen}
         sizes = [len(members) for members in groups.values()]
         w = unit_weight(work.weights, sizes)
         for key, members in groups.items():
@@ -346,14 +346,14 @@ def share(weights: Weights, w: int, rows: int, in_group: int) -> tuple[int, int]
     return w * weights.per_group, in_group
 
 
-def _cells(work: GroupingSets, one: tuple[int, ...], rows: Rows) -> Cells:
+def _cells(work: GroupingSets, key_set: tuple[int, ...], rows: Rows) -> Cells:
     """The numbers of one set: each row that counts adds its weight to the place of its keys in this set."""
     totals: dict[int, int] = defaultdict(int)
     for groups in _by_unit(work, rows).values():
         sizes: dict[int, int] = defaultdict(int)
         for key, members in groups.items():
             place = 0
-            for i in one:
+            for i in key_set:
                 allowed = work.keys[i].allowed or ()
                 place = place * len(allowed) + allowed.index(key[i])
             sizes[place] += len(members)

@@ -146,8 +146,8 @@ def like(x: str, pattern: str) -> bool:
 def split_part(x: str, separator: str, n: int) -> str:
     """What lies between the separators number n - 1 and n."""
     for _ in range(n - 1):
-        _, found, x = x.partition(separator)
-        if not found:
+        _, separated, x = x.partition(separator)
+        if not separated:
             return ""
     return x.partition(separator)[0]
 

@@ -41,10 +41,10 @@ def columns(source: Any) -> dict[str, Stored]:
 def rows(source: Any) -> list[dict[str, Any]]:
     """The rows, with plain Python values."""
     if _is_arrow(source):
-        found: Columns = {name: _arrow_values(source.column(name)) for name in source.column_names}
+        columns: Columns = {name: _arrow_values(source.column(name)) for name in source.column_names}
     else:
-        found = {name: [_plain_value(value) for value in values] for name, values in _plain(source).items()}
-    return [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
+        columns = {name: [_plain_value(value) for value in values] for name, values in _plain(source).items()}
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def _is_arrow(source: Any) -> bool:
@@ -69,17 +69,17 @@ KINDS: tuple[tuple[type, StoredKind], ...] = (  # the first that fits: True is a
 def _plain(source: object) -> Columns:
     """A dict of lists of equal length, from that or from a list of dicts."""
     if isinstance(source, Mapping):
-        found = {name: list(values) for name, values in source.items()}
-        if len({len(values) for values in found.values()}) > 1:
+        columns = {name: list(values) for name, values in source.items()}
+        if len({len(values) for values in columns.values()}) > 1:
             raise BadData("the columns of a table must have the same length")
     elif isinstance(source, Sequence) and all(isinstance(row, Mapping) for row in source):
         names = list(dict.fromkeys(name for row in source for name in row))
-        found = {name: [row.get(name) for row in source] for name in names}
+        columns = {name: [row.get(name) for row in source] for name in names}
     else:
         raise BadData("a table in memory must be an Arrow table, a list of dicts or a dict of lists")
-    if not all(isinstance(name, str) for name in found):
+    if not all(isinstance(name, str) for name in columns):
         raise BadData("the names of columns must be text")
-    return found
+    return columns
 
 
 def _of_values(name: str, values: Iterable[object]) -> Stored:
@@ -125,7 +125,7 @@ def _of_arrow(kind: pa.DataType) -> Stored:
         (pa.types.is_date, StoredKind.DATE),
         (pa.types.is_timestamp, StoredKind.TIMESTAMP),
     )
-    return Stored(next((found for fits, found in tests if fits(kind)), StoredKind.OTHER), type=str(kind))
+    return Stored(next((stored for fits, stored in tests if fits(kind)), StoredKind.OTHER), type=str(kind))
 
 
 def _arrow_values(column: pa.ChunkedArray) -> list[Any]:

@@ -62,22 +62,22 @@ def address(dsn: str, *, connect_timeout: int, sslmode: str | None) -> dict[str,
         raise BadParameter(
             "dsn", "not shown", 'must be such as "postgresql://role@host/database" or "host=... dbname=..."'
         )
-    found = {**_ALIVE, **{name: str(value) for name, value in given.items() if value is not None}}
-    found.setdefault("connect_timeout", str(connect_timeout))
-    found.setdefault("application_name", "discreet")
-    found["client_encoding"] = "UTF8"
+    parameters = {**_ALIVE, **{name: str(value) for name, value in given.items() if value is not None}}
+    parameters.setdefault("connect_timeout", str(connect_timeout))
+    parameters.setdefault("application_name", "discreet")
+    parameters["client_encoding"] = "UTF8"
     if sslmode is not None:
-        found["sslmode"] = sslmode
-    elif "sslmode" not in found and "PGSSLMODE" not in os.environ and _over_network(found):
-        found["sslmode"] = "require"
-    return found
+        parameters["sslmode"] = sslmode
+    elif "sslmode" not in parameters and "PGSSLMODE" not in os.environ and _over_network(parameters):
+        parameters["sslmode"] = "require"
+    return parameters
 
 
-def _over_network(found: Mapping[str, str]) -> bool:
+def _over_network(parameters: Mapping[str, str]) -> bool:
     """Whether the way to the server leads over a network."""
-    if "service" in found and "host" not in found:
+    if "service" in parameters and "host" not in parameters:
         return False  # the service file decides
-    hosts = found.get("hostaddr") or found.get("host") or os.environ.get("PGHOST", "")
+    hosts = parameters.get("hostaddr") or parameters.get("host") or os.environ.get("PGHOST", "")
     return any(host not in _HERE and not host.startswith(("/", "@")) for host in hosts.split(","))
 
 

@@ -23,9 +23,9 @@ def fetch(work: AnyWork, statement: Statement, connection: Connection) -> Exact:
     columns = [*names, *(f"CAST(n{i} AS TEXT)" for i in range(statement.cells))]
     text = f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t"
     rows = connection.execute(text.encode()).fetchall()
-    found = list(zip(*rows, strict=True)) or [()] * len(columns)
-    numbers = [integers([int(digits) for digits in column]) for column in found[len(names) :]]
-    return checked(work, statement, found[: len(names)], numbers, len(rows))
+    by_column = list(zip(*rows, strict=True)) or [()] * len(columns)
+    numbers = [integers([int(digits) for digits in column]) for column in by_column[len(names) :]]
+    return checked(work, statement, by_column[: len(names)], numbers, len(rows))
 
 
 def fetch_sets(work: GroupingSets, statement: Statement, connection: Connection) -> tuple[Cells, ...]:
@@ -35,8 +35,8 @@ def fetch_sets(work: GroupingSets, statement: Statement, connection: Connection)
     keys: list[list[np.ndarray[tuple[int], np.dtype[np.int64]]]] = [[] for _ in statement.keys]
     counts = [np.zeros(0, dtype=np.int64)]
     while rows := cursor.fetchmany(_PIECE):
-        *found, numbers = zip(*rows, strict=True)
-        for listed, i, values in zip(keys, used_keys(work), found, strict=True):
+        *key_columns, numbers = zip(*rows, strict=True)
+        for listed, i, values in zip(keys, used_keys(work), key_columns, strict=True):
             listed.append(places_of(values, work.keys[i].allowed or ()))
         counts.append(np.array(numbers, dtype=np.int64))
     empty = np.zeros(0, dtype=np.int64)

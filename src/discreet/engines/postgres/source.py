@@ -136,20 +136,20 @@ def named(source: object) -> PostgresTable:
 def describe(table: PostgresTable, schema: str, connection: Connection) -> Origin:
     """Where the rows of a table come from. Reads the catalogue only."""
     schema = table.schema or schema
-    found = connection.execute(_FIND, (schema, table.table)).fetchone()
-    if found is None or not found[2]:
+    table_facts = connection.execute(_FIND, (schema, table.table)).fetchone()
+    if table_facts is None or not table_facts[2]:
         raise BadData(
             f"{schema}.{table.table} must be a table or view of this database that the role may read "
             "(names are compared letter by letter, upper and lower case too)"
         )
-    if found[1]:
+    if table_facts[1]:
         raise BadData(
             f"{schema}.{table.table} must not show each role other rows: row-level security would change the answers; "
             "let the role bypass it, or make a view"
         )
     stored: dict[str, Stored] = {}
     read = []
-    for name, kind, is_enum, built_in, digits in connection.execute(_COLUMNS, (found[0],)):
+    for name, kind, is_enum, built_in, digits in connection.execute(_COLUMNS, (table_facts[0],)):
         how = stored[name] = _stored(kind if built_in else "", is_enum, digits)
         if how.kind is not StoredKind.OTHER:
             column = POSTGRES.identifier(name)
@@ -171,8 +171,8 @@ def describe(table: PostgresTable, schema: str, connection: Connection) -> Origi
 
 def writable(table: PostgresTable, schema: str, connection: Connection) -> bool:
     """Whether the role could change a table: by a privilege, as its owner, or as a superuser."""
-    found = connection.execute(_WRITABLE, (table.schema or schema, table.table)).fetchone()
-    return found is not None and bool(found[0])
+    privileges = connection.execute(_WRITABLE, (table.schema or schema, table.table)).fetchone()
+    return privileges is not None and bool(privileges[0])
 
 
 def _stored(kind: str, is_enum: bool, digits: int) -> Stored:

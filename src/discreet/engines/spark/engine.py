@@ -212,9 +212,9 @@ class Spark:
         """Whether executors draw noise: by default, those of a cluster do if they can. Determined once."""
         if self._able is None:
             session = self._spark()
-            asked = not _here(session) if self._wanted is None else self._wanted
+            wanted = not _here(session) if self._wanted is None else self._wanted
             run = partial(self._alone, session, patience=self._patience)
-            self._able = asked and self._folder(session) is not None and able(session, run)
+            self._able = wanted and self._folder(session) is not None and able(session, run)
         if self._wanted and not self._able:
             raise Unsupported(
                 "noise on the executors",
@@ -264,9 +264,9 @@ class Spark:
         self, works: Sequence[AnyWork | GroupingSets], schemas: Mapping[str, Schema]
     ) -> Iterator[tuple[SparkSession, dict[str, Origin]]]:
         names = {name for work in works for name in scanned(work.source)}
-        known = {name: self._open(schemas[name].table.source) for name in names}
-        with self._registered([source for source, _ in known.values()]) as session:
-            yield session, {name: origin for name, (_, origin) in known.items()}
+        opened = {name: self._open(schemas[name].table.source) for name in names}
+        with self._registered([source for source, _ in opened.values()]) as session:
+            yield session, {name: origin for name, (_, origin) in opened.items()}
 
     @contextmanager
     def _registered(self, sources: Sequence[Source]) -> Iterator[SparkSession]:
@@ -301,19 +301,19 @@ class Spark:
 
     def _open_again(self, source: object) -> None:
         """Forget what may have changed: tables and files by name, and the files below a DataFrame."""
-        known = self._known.get(_identity(source))
-        if known is None or not (known[0].is_given or isinstance(_identity(source), str)):
+        kept = self._known.get(_identity(source))
+        if kept is None or not (kept[0].is_given or isinstance(_identity(source), str)):
             return
-        if not known[0].is_given:
+        if not kept[0].is_given:
             del self._known[_identity(source)]
             return
         try:
-            files = self._files(known[0])
+            files = self._files(kept[0])
         except Exception as error:
             LOG.error("Spark could not list the files of a source: %s", type(error).__name__)
             files = frozenset()
             self.ready()  # or the server is away
-        if not known[0].files <= files:
+        if not kept[0].files <= files:
             raise BadData("files of this DataFrame are gone; nothing was spent. Make it and the session again")
 
     def _open(self, source: object) -> tuple[Source, Origin]:
@@ -326,18 +326,18 @@ class Spark:
                     frame = frame_of(source, session)
                 view = Source(frame, f"discreet_{secrets.token_hex(8)}", source)
                 with self._registered([view]) as session:
-                    found = describe(view, session)
+                    origin = describe(view, session)
                 if view.is_given:
                     view = replace(view, files=self._files(view))
             except DiscreetError:
                 raise
             except Exception as error:
                 LOG.error("Spark could not open a source: %s", type(error).__name__)
-                found = None
-            if found is None:
+                origin = None
+            if origin is None:
                 self.ready()  # or the server is away
                 raise BadData("the source must be a DataFrame of Spark, a table that it knows, or Parquet or CSV files")
-            self._known[key] = view, found
+            self._known[key] = view, origin
         return self._known[key]
 
     def _tagged(self, session: SparkSession, *jobs: Callable[[], T], patience: float | None = None) -> tuple[T, ...]:
@@ -355,7 +355,7 @@ class Spark:
         end = None if patience is None else time.monotonic() + patience
         try:
             futures = [pool.submit(tagged, job) for job in jobs]
-            return tuple(one.result(None if end is None else max(0, end - time.monotonic())) for one in futures)
+            return tuple(future.result(None if end is None else max(0, end - time.monotonic())) for future in futures)
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
             try:

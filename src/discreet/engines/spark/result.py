@@ -25,9 +25,9 @@ def fetch(work: AnyWork, statement: Statement, session: SparkSession) -> Exact:
 def fetch_sets(work: GroupingSets, statement: Statement, session: SparkSession) -> tuple[Cells, ...]:
     """Run the statement of many sets; the numbers of each."""
     columns = [*(name for name, _ in statement.keys), "CAST(n0 AS BIGINT) AS n0"]
-    found = session.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").toArrow()
-    keys = [arrow_places(found.column(f"k{i}"), work.keys[i].allowed or ()) for i in used_keys(work)]
-    return read_sets(work, keys, np.asarray(found.column("n0").to_numpy(), dtype=np.int64))
+    table = session.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").toArrow()
+    keys = [arrow_places(table.column(f"k{i}"), work.keys[i].allowed or ()) for i in used_keys(work)]
+    return read_sets(work, keys, np.asarray(table.column("n0").to_numpy(), dtype=np.int64))
 
 
 def frame_of(statement: Statement, session: SparkSession) -> DataFrame:
@@ -39,11 +39,11 @@ def frame_of(statement: Statement, session: SparkSession) -> DataFrame:
     return session.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t")
 
 
-def exact(work: AnyWork, statement: Statement, found: pa.Table) -> Exact:
+def exact(work: AnyWork, statement: Statement, table: pa.Table) -> Exact:
     """Rows as keys and numbers."""
-    keys = [found.column(name).to_pylist() for name, _ in statement.keys]
-    numbers = [numbers_of(found.column(f"n{i}"), found.column(f"t{i}")) for i in range(statement.cells)]
-    return checked(work, statement, keys, numbers, found.num_rows)
+    keys = [table.column(name).to_pylist() for name, _ in statement.keys]
+    numbers = [numbers_of(table.column(f"n{i}"), table.column(f"t{i}")) for i in range(statement.cells)]
+    return checked(work, statement, keys, numbers, table.num_rows)
 
 
 def numbers_of(short: Any, long: Any) -> NDArray[Any]:

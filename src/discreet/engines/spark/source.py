@@ -113,7 +113,7 @@ def _csv(path: str, session: SparkSession) -> Any:
         return reader.csv(list(paths), header=True, inferSchema=False)
 
     whole = lines(path)
-    headers = {parse_header(_first(lines(one)).encode(), path) for one in whole.inputFiles()}
+    headers = {parse_header(_first(lines(file)).encode(), path) for file in whole.inputFiles()}
     if len({header.names for header in headers}) != 1:
         raise BadData("CSV files of one table must have the same columns in the same order, after the same header")
     if len(headers) != 1:

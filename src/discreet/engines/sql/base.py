@@ -52,8 +52,8 @@ class Base:
     ) -> None:
         self.dialect, self._work = dialect, work
         self.rows_of = rows_of(work.source)
-        self._found = {} if self.rows_of is None else tables[self.rows_of.table].kept
-        self._source = Relations(dialect, tables).rows(passing(work.source, self._found.values()))
+        self._prepared_columns = {} if self.rows_of is None else tables[self.rows_of.table].kept
+        self._source = Relations(dialect, tables).rows(passing(work.source, self._prepared_columns.values()))
         self._scope = Scope(dialect, self._source.columns)
         unit = self._source.columns[work.unit]
         number = self._prepared(unit_name(self.over_table(Column(work.unit)))) if numbered else None
@@ -69,21 +69,23 @@ class Base:
 
     def _prepared(self, name: str | None) -> str | None:
         """The column of a prepared copy that holds this, if there is one."""
-        found = None if name is None else self._found.get(name)
-        return None if found is None else self._source.columns[found].sql
+        column = None if name is None else self._prepared_columns.get(name)
+        return None if column is None else self._source.columns[column].sql
 
     def add_counts(self, counts: Mapping[str, str]) -> bool:
         """Further columns for counts that the table keeps of its units, by name; none, unless all of them are there.
 
         Only of all rows of a table: after a filter, there are others to be counted.
         """
-        if self.rows_of is None or self.rows_of.filtered or not self._found:
+        if self.rows_of is None or self.rows_of.filtered or not self._prepared_columns:
             return False
         unit = self.over_table(Column(self._work.unit))
         keys = [(self.over_table(key.expression), key.allowed) for key in self._work.keys]
-        found = {name: self._prepared(count_name(what, unit, keys)) for name, what in counts.items()}
-        self._columns += [(name, sql) for name, sql in found.items() if sql is not None and None not in found.values()]
-        return None not in found.values()
+        prepared = {name: self._prepared(count_name(what, unit, keys)) for name, what in counts.items()}
+        self._columns += [
+            (name, sql) for name, sql in prepared.items() if sql is not None and None not in prepared.values()
+        ]
+        return None not in prepared.values()
 
     def key(self, name: str, key: WorkKey) -> Key:
         """A further column for a key, in few bits where that is quicker."""
@@ -94,7 +96,9 @@ class Base:
                 sql, coded = f"TRY_CAST({sql} AS ENUM({', '.join(map(self.dialect.literal, allowed))}))", True
         elif self.dialect.codes and piece.sort is Sort.INTEGER:
             sql, coded = self._narrow(piece, allowed)
-        prepared = self._prepared(key_name(self.over_table(key.expression), allowed)) if self._found else None
+        prepared = (
+            self._prepared(key_name(self.over_table(key.expression), allowed)) if self._prepared_columns else None
+        )
         self._columns.append((name, prepared or sql))
         return Key(name, piece.sort, allowed, coded)
 
@@ -112,7 +116,7 @@ class Base:
         """A further column for a value, under its new name."""
         piece = write(expression, self._scope)
         name = f"v{len(self._columns)}"
-        prepared = self._prepared(value_name(self.over_table(expression))) if self._found else None
+        prepared = self._prepared(value_name(self.over_table(expression))) if self._prepared_columns else None
         sql = self._kept(piece) if prepared is None else self.dialect.cast(prepared, piece.sort)
         self._columns.append((name, sql))
         return Piece(name, piece.sort, piece.reach, simple=True)
@@ -135,8 +139,10 @@ class Base:
         if key.coded:
             return f"{key.name} IS NOT NULL"
         allowed = key.allowed or ()
-        one = is_one_of(self._scope, Piece(key.name, key.sort, simple=True), *(v for v in allowed if v is not None)).sql
-        return f"({key.name} IS NULL OR {one})" if None in allowed else one
+        allowed_sql = is_one_of(
+            self._scope, Piece(key.name, key.sort, simple=True), *(v for v in allowed if v is not None)
+        ).sql
+        return f"({key.name} IS NULL OR {allowed_sql})" if None in allowed else allowed_sql
 
     def order(self, salt: str, keys: Sequence[Key], when: str | None = None) -> str:
         """In which order a unit's keys are kept: by their salted hash; where hashes are equal, by the keys.

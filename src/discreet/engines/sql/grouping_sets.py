@@ -41,7 +41,7 @@ def emit_sets(work: GroupingSets, d: Dialect, tables: Mapping[str, Origin]) -> S
         bounded = _pieces(d, bounded, k, listed([*k, "h"]), many)
         many = d.call("sum", "c")
     used = [base.keys[i] for i in used_keys(work)]
-    sets = ", ".join(f"({listed([*(k[i] for i in one), 'h'])})" for one in work.sets)
+    sets = ", ".join(f"({listed([*(k[i] for i in key_set), 'h'])})" for key_set in work.sets)
     pieces = _pieces(d, bounded, names(used), f"GROUPING SETS ({sets})", many)
     together = d.cast(beyond(work.weights, d, "c"), Sort.INTEGER)
     total = f"coalesce({d.call('sum', f'CASE WHEN h IS NULL THEN r ELSE {together} END')}, 0) AS n0"
@@ -69,7 +69,7 @@ def _pieces(d: Dialect, rows: str, shown: Sequence[str], by: str, many: str) -> 
 
 def used_keys(work: GroupingSets) -> list[int]:
     """The keys that are in any set: the columns of the statement."""
-    return sorted({i for one in work.sets for i in one})
+    return sorted({i for key_set in work.sets for i in key_set})
 
 
 def places_of(values: Sequence[Any], allowed: Sequence[Value]) -> Places:
@@ -78,42 +78,42 @@ def places_of(values: Sequence[Any], allowed: Sequence[Value]) -> Places:
     >>> places_of(["b", None, "a"], ("a", "b")).tolist()
     [1, -1, 0]
     """
-    known: dict[Any, int] = {value: i for i, value in enumerate(allowed)}
-    known[None] = -1
-    return np.fromiter((known[value] for value in values), dtype=np.int64, count=len(values))
+    place_of: dict[Any, int] = {value: i for i, value in enumerate(allowed)}
+    place_of[None] = -1
+    return np.fromiter((place_of[value] for value in values), dtype=np.int64, count=len(values))
 
 
 def arrow_places(column: Any, allowed: Sequence[Value]) -> Places:
     """The same of an Arrow column: only its different values become objects."""
     import pyarrow as pa
 
-    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(found, pa.ChunkedArray):  # of no rows
+    joined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(joined, pa.ChunkedArray):  # of no rows
         return np.zeros(0, dtype=np.int64)
-    coded = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
+    coded = joined if pa.types.is_dictionary(joined.type) else joined.dictionary_encode()
     places = np.append(places_of(coded.dictionary.to_pylist(), allowed), -1)
     return np.asarray(places[np.asarray(coded.indices.cast(pa.int64()).fill_null(-1))], dtype=np.int64)
 
 
 def listed_places(column: Any, allowed: Sequence[Value]) -> Places:
     """Where each value of an Arrow column stands among those that are allowed, each of which must be one of them."""
-    found = arrow_places(column, allowed)
-    if (found < 0).any():
+    places = arrow_places(column, allowed)
+    if (places < 0).any():
         raise ValueError("a key that nobody asked for")
-    return found
+    return places
 
 
 def coded(column: Any) -> tuple[Places, tuple[Value, ...]]:
     """An Arrow column without NULL as codes and different values."""
     import pyarrow as pa
 
-    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(found, pa.ChunkedArray):  # of no rows
+    joined = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(joined, pa.ChunkedArray):  # of no rows
         return np.zeros(0, dtype=np.int64), ()
-    if found.null_count:
+    if joined.null_count:
         raise ValueError("a unit that should have been dropped")
-    one = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
-    return np.asarray(one.indices.cast(pa.int64())), tuple(one.dictionary.to_pylist())
+    encoded = joined if pa.types.is_dictionary(joined.type) else joined.dictionary_encode()
+    return np.asarray(encoded.indices.cast(pa.int64())), tuple(encoded.dictionary.to_pylist())
 
 
 def read_sets(work: GroupingSets, columns: Sequence[Places], counts: Places) -> tuple[Cells, ...]:
@@ -124,21 +124,21 @@ def read_sets(work: GroupingSets, columns: Sequence[Places], counts: Places) -> 
     sets = np.zeros(len(counts), dtype=np.int64)
     for i, places in keys.items():
         sets |= (places >= 0).astype(np.int64) << i
-    found = []
-    for one in work.sets:
-        here = sets == sum(1 << i for i in one)
+    cells_read = []
+    for key_set in work.sets:
+        here = sets == sum(1 << i for i in key_set)
         place = np.zeros(int(here.sum()), dtype=np.int64)
-        for i in one:
+        for i in key_set:
             place = place * len(work.keys[i].allowed or ()) + keys[i][here]
-        found.append(checked_cells(work, one, place, counts[here]))
-    if sum(len(cells.counts) for cells in found) != len(counts):
+        cells_read.append(checked_cells(work, key_set, place, counts[here]))
+    if sum(len(cells.counts) for cells in cells_read) != len(counts):
         raise ValueError("a set that nobody asked for")
-    return tuple(found)
+    return tuple(cells_read)
 
 
-def checked_cells(work: GroupingSets, one: tuple[int, ...], places: Places, counts: Places) -> Cells:
+def checked_cells(work: GroupingSets, key_set: tuple[int, ...], places: Places, counts: Places) -> Cells:
     """The numbers of a set, each group once."""
-    size = prod(len(work.keys[i].allowed or ()) for i in one)
+    size = prod(len(work.keys[i].allowed or ()) for i in key_set)
     if len(places) and not 0 <= int(places.min()) <= int(places.max()) < size:
         raise IndexError("a group that there is not")
     if len(np.unique(places)) != len(places):

@@ -108,8 +108,8 @@ class HashedSums:
         return ["n", *(f"x{v.sql}" for v in self.values.values()), *(f"c{v}" for v in self._others())]
 
     def _units(self) -> str:
-        one = f"SELECT {listed(self._sums())} FROM ({self.base.select()}) AS b GROUP BY u HAVING u IS NOT NULL"
-        sized = f"SELECT {listed(self._x())}, {size_of_group(self.weights, self.d)} AS q FROM ({one}) AS p"
+        unit_sums = f"SELECT {listed(self._sums())} FROM ({self.base.select()}) AS b GROUP BY u HAVING u IS NOT NULL"
+        sized = f"SELECT {listed(self._x())}, {size_of_group(self.weights, self.d)} AS q FROM ({unit_sums}) AS p"
         weighed = f"SELECT {listed(self._x())}, q, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS g"
         return self._totals(weighed)
 
@@ -204,7 +204,7 @@ class HashedSums:
         return f"r * x{self.values[cell].sql}" if cell in self.values else f"r * {count}"
 
     def _cells(self, sums: Sequence[str]) -> list[str]:
-        return [f"{one} AS n{i}" for i, one in enumerate(sums)]
+        return [f"{summed} AS n{i}" for i, summed in enumerate(sums)]
 
     def _sum(self, summand: str) -> str:
         return f"coalesce({self.d.call('sum', summand)}, 0)"
@@ -252,9 +252,9 @@ class HashedSums:
         by, d = names([*self.keys, *self.split]), self.d
         sums = [f"{d.count}(*) AS c", *self._sums()[1:]]
         facts = [*by, "n", "q", "w"]
-        one = f"SELECT {listed(facts, sums)} FROM ({rows}) AS h GROUP BY {listed(['u'], facts)}"
+        heavy_units = f"SELECT {listed(facts, sums)} FROM ({rows}) AS h GROUP BY {listed(['u'], facts)}"
         beyond = ["0" if isinstance(cell, UnitSum) else self._sum(self._beyond(cell, "c")) for cell in self.work.cells]
-        heavy = f"SELECT {listed(by, self._cells(beyond))} FROM ({one}) AS h{grouped(by, d)}"
+        heavy = f"SELECT {listed(by, self._cells(beyond))} FROM ({heavy_units}) AS h{grouped(by, d)}"
         return self._together(totals, heavy)
 
     def _together(self, *parts: str) -> str:
@@ -321,8 +321,8 @@ COUNT = RowSum(Literal(1))
 
 def _rests(sums: Sequence[RowSum]) -> dict[RowSum, tuple[int, RowSum]]:
     """The sums that follow from others; each from one that is summed itself, never from one that follows, too."""
-    found = {cell: rest for cell in sums if (rest := _rest(cell, sums)) is not None}
-    return {cell: (whole, of) for cell, (whole, of) in found.items() if of not in found}
+    rests = {cell: rest for cell in sums if (rest := _rest(cell, sums)) is not None}
+    return {cell: (whole, of) for cell, (whole, of) in rests.items() if of not in rests}
 
 
 def _rest(cell: RowSum, sums: Sequence[RowSum]) -> tuple[int, RowSum] | None:

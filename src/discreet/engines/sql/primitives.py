@@ -64,21 +64,21 @@ def write(expression: Expression, scope: Scope) -> Piece:
             piece = write(first, scope)
             if piece.sort is Sort.NULL:
                 return NOTHING
-            found = _WITH_LITERALS[function](scope, piece, *(_known(other) for other in others))
-            return replace(found, level=max(piece.level, found.level))
+            written = _WITH_LITERALS[function](scope, piece, *(_literal(other) for other in others))
+            return replace(written, level=max(piece.level, written.level))
         case Call(function, arguments):
             pieces = [write(argument, scope) for argument in arguments]
             if function not in _LENIENT and any(piece.sort is Sort.NULL for piece in pieces):
                 return NOTHING
-            found = _SPECIAL[function](scope, pieces) if function in _SPECIAL else _plain(function, scope, pieces)
-            return replace(found, level=max([found.level, *(piece.level for piece in pieces)]))
+            written = _SPECIAL[function](scope, pieces) if function in _SPECIAL else _plain(function, scope, pieces)
+            return replace(written, level=max([written.level, *(piece.level for piece in pieces)]))
 
 
 _LENIENT = frozenset({"is_null", "and", "or", "not", "case", "coalesce"})
 """What may be asked of NULL; everything else of NULL is NULL."""
 
 
-def _known(expression: Expression) -> Value:
+def _literal(expression: Expression) -> Value:
     if not isinstance(expression, Literal):
         raise TypeError("this argument must be a literal")
     value = expression.value
@@ -146,10 +146,10 @@ _RESULTS: Mapping[str, tuple[Sort, Reach]] = {
 def _plain(function: str, scope: Scope, pieces: Sequence[Piece]) -> Piece:
     texts = function in _COMPARED and any(piece.sort is Sort.TEXT for piece in pieces)
     sort, reach = _RESULTS[function]
-    found = _filled(f"text_{function}" if texts else function, scope, pieces)
+    filled = _filled(f"text_{function}" if texts else function, scope, pieces)
     condition = sort is Sort.BOOLEAN and not scope.dialect.truths
     reached = min(reach(*(piece.reach for piece in pieces)), UNBOUNDED)
-    return replace(found, sort=sort, reach=reached, condition=condition)
+    return replace(filled, sort=sort, reach=reached, condition=condition)
 
 
 _COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
@@ -160,9 +160,9 @@ def _filled(operation: str, scope: Scope, pieces: Sequence[Piece], *more: str) -
     template = scope.dialect.templates.get(operation, "")
     used, level = [], 0
     for i, piece in enumerate(pieces):
-        one = scope.named(piece) if template.count(f"{{{i}}}") > 1 else piece
-        used.append(as_condition(one, scope.dialect) if operation == "not" else as_value(one, scope.dialect).sql)
-        level = max(level, one.level)
+        named = scope.named(piece) if template.count(f"{{{i}}}") > 1 else piece
+        used.append(as_condition(named, scope.dialect) if operation == "not" else as_value(named, scope.dialect).sql)
+        level = max(level, named.level)
     return Piece(scope.dialect.call(operation, *used, *more), Sort.NULL, level=level)
 
 
@@ -197,14 +197,14 @@ def _joined(word: str) -> Callable[[Scope, Sequence[Piece]], Piece]:
 def _extreme(order: str) -> Callable[[Scope, Sequence[Piece]], Piece]:
     """The least or greatest, NULL if any is: neither WHEN is true of NULL."""
 
-    def one(scope: Scope, a: Piece, b: Piece) -> Piece:
+    def extreme_of_two(scope: Scope, a: Piece, b: Piece) -> Piece:
         x, y = scope.named(a), scope.named(b)
         first = _plain(order, scope, [x, y])
         second = _plain("not", scope, [first])
         sql = f"CASE WHEN {first.sql} THEN {x.sql} WHEN {second.sql} THEN {y.sql} END"
         return replace(_same([x, y], sql), level=max(x.level, y.level))
 
-    return lambda scope, pieces: reduce(lambda a, b: one(scope, a, b), pieces)
+    return lambda scope, pieces: reduce(lambda a, b: extreme_of_two(scope, a, b), pieces)
 
 
 def _concat(scope: Scope, pieces: Sequence[Piece]) -> Piece:
@@ -324,14 +324,14 @@ def _curve(scope: Scope, piece: Piece, *literals: int) -> Piece:
     x = scope.named(piece)
     pieces = [literals[i : i + 6] for i in range(0, len(literals), 6)]
     reach = max(abs(part[1]) for part in pieces)
-    sql = f"CASE WHEN {x.sql} IS NOT NULL THEN {_found(scope.dialect, x.sql, pieces)} END"
+    sql = f"CASE WHEN {x.sql} IS NOT NULL THEN {_piece_sql(scope.dialect, x.sql, pieces)} END"
     return Piece(sql, Sort.INTEGER, reach, level=x.level)
 
 
-def _found(d: Dialect, x: str, pieces: Sequence[tuple[int, ...]]) -> str:
+def _piece_sql(d: Dialect, x: str, pieces: Sequence[tuple[int, ...]]) -> str:
     if len(pieces) > 1:
         middle = len(pieces) // 2
-        before, after = _found(d, x, pieces[:middle]), _found(d, x, pieces[middle:])
+        before, after = _piece_sql(d, x, pieces[:middle]), _piece_sql(d, x, pieces[middle:])
         return f"CASE WHEN {x} < {pieces[middle][0]} THEN {before} ELSE {after} END"
     start, value, slope, bend, divisor, by = map(d.literal, pieces[0])
     if pieces[0][2] == pieces[0][3] == 0:
@@ -345,9 +345,9 @@ def _matching(scope: Scope, x: Piece, pattern: str, sort: Sort) -> Piece:
     d, own = scope.dialect, f"text_to_{sort.value}"
     if own in d.templates:  # no regular expression is needed there, or there is none
         return replace(_filled(own, scope, [x]), sort=sort, reach=10**18)
-    found = _filled("matching", scope, [x], d.text(d.whole_text.format(pattern)))
-    cast = d.call("decimal", found.sql, "38", str(DIGITS)) if sort is Sort.DECIMAL else d.cast(found.sql, sort)
-    return replace(found, sql=cast, sort=sort, reach=10**18)
+    matched = _filled("matching", scope, [x], d.text(d.whole_text.format(pattern)))
+    cast = d.call("decimal", matched.sql, "38", str(DIGITS)) if sort is Sort.DECIMAL else d.cast(matched.sql, sort)
+    return replace(matched, sql=cast, sort=sort, reach=10**18)
 
 
 def _date_trunc(scope: Scope, x: Piece, unit: str) -> Piece:
@@ -355,8 +355,10 @@ def _date_trunc(scope: Scope, x: Piece, unit: str) -> Piece:
     if unit not in allowed:
         raise ValueError("no such unit of time")
     d, own = scope.dialect, f"date_trunc_{unit}"
-    found = _filled(own, scope, [x]) if own in d.templates else Piece(d.call("date_trunc", d.text(unit), x.sql), x.sort)
-    return replace(found, sql=d.cast(found.sql, x.sort), sort=x.sort)
+    truncated = (
+        _filled(own, scope, [x]) if own in d.templates else Piece(d.call("date_trunc", d.text(unit), x.sql), x.sort)
+    )
+    return replace(truncated, sql=d.cast(truncated.sql, x.sort), sort=x.sort)
 
 
 def _add_days(scope: Scope, piece: Piece, n: int) -> Piece:

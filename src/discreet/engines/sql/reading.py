@@ -110,8 +110,8 @@ def read_real(scope: Scope, column: Piece, exponent: int, low: int, high: int) -
         f"CASE WHEN {x} < {d.real(-far)} THEN {d.literal(low)} {_near_zero(x, exponent, d.literal(0), d)}"
         f"WHEN {x} <= {d.real(far)} THEN {cell} WHEN {x} <= {infinity} THEN {d.literal(high)} END"
     )
-    found = scope.named(Piece(sql, Sort.INTEGER, 1 << 62))
-    return replace(found, sql=clamped(found.sql, low, high, found.sql, d), reach=reach, simple=False)
+    rounded = scope.named(Piece(sql, Sort.INTEGER, 1 << 62))
+    return replace(rounded, sql=clamped(rounded.sql, low, high, rounded.sql, d), reach=reach, simple=False)
 
 
 def read_whole(scope: Scope, column: Piece) -> Piece:
@@ -157,8 +157,8 @@ def _double(value: Fraction) -> float | None:
     """The value as a double, if it is one."""
     if abs(value) > _LARGEST_DOUBLE:
         return None
-    found = float(value)
-    return found if found == value else None
+    double = float(value)
+    return double if double == value else None
 
 
 def read_text(scope: Scope, column: Piece) -> Piece:

@@ -77,8 +77,8 @@ class Relations:
         """The relation as an item for FROM."""
         match node:
             case Scan(table, numbered):
-                found = self._scan(self.tables[table])
-                return self._numbered(found) if numbered else found
+                scanned = self._scan(self.tables[table])
+                return self._numbered(scanned) if numbered else scanned
             case Filter(source, predicate):
                 below = self.rows(source)
                 scope = Scope(self.dialect, below.columns)
@@ -196,7 +196,7 @@ class Relations:
                 value = self._measure(Measure(window.name, Aggregate(window.function), window.arguments), scope)
         by = [f"PARTITION BY {', '.join(self._compared(write(e, scope)) for e in window.partition)}"]
         if window.order:
-            by.append(f"ORDER BY {', '.join(self._ordered(one, scope) for one in window.order)}")
+            by.append(f"ORDER BY {', '.join(self._ordered(sorting, scope) for sorting in window.order)}")
         if window.rows is not None:
             first, last = (_edge(end, word) for end, word in zip(window.rows, ("PRECEDING", "FOLLOWING"), strict=True))
             by.append(f"ROWS BETWEEN {first} AND {last}")

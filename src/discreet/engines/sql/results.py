@@ -47,8 +47,8 @@ def _allowed(work: AnyWork) -> Sequence[Sequence[Value] | None]:
     """Of each key of the result, which values it may have; None: any."""
     if isinstance(work, UnitClasses):
         return range(len(work.totals)), range(len(work.edges) + 1)
-    found = [key.allowed for key in work.keys]
-    return [*found, work.split.allowed] if isinstance(work, Work) and work.split is not None else found
+    allowed = [key.allowed for key in work.keys]
+    return [*allowed, work.split.allowed] if isinstance(work, Work) and work.split is not None else allowed
 
 
 def different(keys: Sequence[Sequence[Any]], rows: int) -> int:
@@ -61,11 +61,11 @@ def different(keys: Sequence[Sequence[Any]], rows: int) -> int:
         return len(set(keys[0]))
     codes, size = np.zeros(rows, dtype=np.int64), 1
     for values in keys:
-        known = {value: i for i, value in enumerate(dict.fromkeys(values))}
-        if size * len(known) >= 1 << 62:
+        code_of = {value: i for i, value in enumerate(dict.fromkeys(values))}
+        if size * len(code_of) >= 1 << 62:
             codes, size = np.unique(codes, return_inverse=True)[1], rows
-        codes = codes * len(known) + np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=rows)
-        size *= len(known)
+        codes = codes * len(code_of) + np.fromiter(map(code_of.__getitem__, values), dtype=np.int64, count=rows)
+        size *= len(code_of)
     return distinct(codes)
 
 

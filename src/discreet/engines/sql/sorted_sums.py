@@ -51,8 +51,8 @@ class SortedSums(HashedSums):
     # --- one row per unit and key -----------------------------------------------------------------------------------
 
     def _units(self) -> str:
-        one = f"SELECT {listed(self._sums())} FROM {self._sorted()} GROUP BY u"
-        sized = f"SELECT {listed(self._x())}, {size_of_group(self.weights, self.d)} AS q FROM ({one}) AS p"
+        unit_sums = f"SELECT {listed(self._sums())} FROM {self._sorted()} GROUP BY u"
+        sized = f"SELECT {listed(self._x())}, {size_of_group(self.weights, self.d)} AS q FROM ({unit_sums}) AS p"
         return self._totals(f"SELECT {listed(self._x())}, q, {self._weight()} AS w FROM ({sized}) AS t")
 
     def _pairs(self) -> str:
@@ -99,10 +99,13 @@ class SortedSums(HashedSums):
         rows = f"SELECT *, {row_weight(self.weights, self.d)} AS r FROM ({weighed}) AS t"
         by, only = names([*self.keys, *self.split]), " FILTER (WHERE r = 0)"
         light = self._cells(self._row_cells("c.r"))
-        raw = [f"{one.rpartition(' AS ')[0]}{only} AS {one.rpartition(' AS ')[2]}" for one in self._sums()[1:]]
+        raw = [
+            f"{selected.rpartition(' AS ')[0]}{only} AS {selected.rpartition(' AS ')[2]}"
+            for selected in self._sums()[1:]
+        ]
         sizes = [f"min({name}) AS {name}" for name in ("n", "q", "w")]
-        one = listed(by, ["CASE WHEN r = 0 THEN u END AS h", f"count(*){only} AS c"], sizes, light, raw)
-        pieces = f"SELECT {one} FROM ({rows}) AS c GROUP BY {listed(by, ['h'])}"
+        selected = listed(by, ["CASE WHEN r = 0 THEN u END AS h", f"count(*){only} AS c"], sizes, light, raw)
+        pieces = f"SELECT {selected} FROM ({rows}) AS c GROUP BY {listed(by, ['h'])}"
         cells = [
             self._sum(f"CASE WHEN h IS NULL THEN n{i} ELSE {self._beyond(cell, 'c')} END")
             for i, cell in enumerate(self.work.cells)

@@ -49,9 +49,11 @@ class WindowedSums(HashedSums):
             )
         elif by:
             pair = listed(["u"], self.k)
-            one = self._grouped(rows, [*self.k, *by], ["count(*) AS c", *self._sums()[1:]])
+            per_unit = self._grouped(rows, [*self.k, *by], ["count(*) AS c", *self._sums()[1:]])
             n, i = f"sum(c) OVER (PARTITION BY {pair})", f"row_number() OVER (PARTITION BY {pair} ORDER BY s)"
-            named = self._rated(self._weighed_pieces(f"SELECT *, {n} AS n, {i} AS i FROM ({one}) AS p", several=True))
+            named = self._rated(
+                self._weighed_pieces(f"SELECT *, {n} AS n, {i} AS i FROM ({per_unit}) AS p", several=True)
+            )
             cells = [self._total(cell, "c") for cell in self.work.cells]
         else:
             presence = self._counts_keys() and all(isinstance(cell, UnitSum) for cell in self.work.cells)
@@ -85,7 +87,7 @@ class WindowedSums(HashedSums):
         return [*sums, *self._present()]
 
     def _x(self) -> list[str]:
-        return [one.rpartition(" ")[2] for one in self._sums()]
+        return [summed.rpartition(" ")[2] for summed in self._sums()]
 
     def _weighed_cell(self, cell: Cell, count: str = "n") -> str:
         if isinstance(cell, UnitSum) and self.split:

@@ -63,7 +63,7 @@ class TableAnswer(Answered):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or a file holds: all but the receipt, of which there is only one."""
-        return {one.name: getattr(self, one.name) for one in fields(self)} | {"receipt": None}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"receipt": None}
 
     # --- values -----------------------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class TableAnswer(Answered):
             row.pop(AT)
             if all(passes):
                 sure.append(row)
-            elif any(one is not False for one in passes):
+            elif any(kept is not False for kept in passes):
                 unsure.append(row)
         return Chosen(sure, unsure)
 
@@ -167,13 +167,13 @@ class TableAnswer(Answered):
 
     def _bins(self) -> dict[str, float]:
         """Keys such as FLOOR(x / 10) * 10."""
-        found = {}
-        for key in (key for one in self.released for key in one.part.keys):
+        widths = {}
+        for key in (key for level in self.released for key in level.part.keys):
             match key.typed.lowered, key.typed.kind:
                 case Call(function="floor_div" | "div", arguments=(x, _)), NumberKind(step=width):
                     if width != 1 or isinstance(x, Column):  # else it is the number of a bin
-                        found[key.name] = float(width)
-        return found
+                        widths[key.name] = float(width)
+        return widths
 
     def _is_total(self, row: Row, name: str) -> bool:
         key = dict(self.outcome.columns)[name]
@@ -185,31 +185,31 @@ class TableAnswer(Answered):
     @cached_property
     def notes(self) -> tuple[Message, ...]:
         """What a reader must know of the numbers, worst first: what is NULL and why, what ± leaves out, ..."""
-        limits = (note for one in self.released for note in one.part.notes_with(one.part.clips_of(one.estimates)))
-        further = (note for one in self.beside for note in one.notes)
+        limits = (note for part in self.released for note in part.part.notes_with(part.part.clips_of(part.estimates)))
+        further = (note for part in self.beside for note in part.notes)
         return worst_first((*limits, *further, *self.own_notes, *self._remarks))
 
     @cached_property
     def _remarks(self) -> tuple[Message, ...]:
         """Columns that say nothing, and from how many units on groups are named."""
         finest = self.released[0]
-        found = remarks(self.outcome, finest.part, finest.estimates)
+        notes = remarks(self.outcome, finest.part, finest.estimates)
         if all(isinstance(e, Column) for _, e in self.outcome.columns) and not self.outcome.is_nested:
-            return found
+            return notes
         ends, bars = self.intervals(), self.errors()
-        unbounded = [name for name, some in ends.items() if any(one is not None and _is_open(one) for one in some)]
+        unbounded = [name for name, some in ends.items() if any(end is not None and _is_open(end) for end in some)]
         bare = (without_bars(name, self[name], bars[name]) for name in unbounded)
-        nulls = (null_quotients(name, [one == EVERYTHING for one in ends[name]]) for name in unbounded)
-        return (*found, *(words for words in (*nulls, *bare) if words is not None))
+        nulls = (null_quotients(name, [end == EVERYTHING for end in ends[name]]) for name in unbounded)
+        return (*notes, *(words for words in (*nulls, *bare) if words is not None))
 
     @property
     def clipped(self) -> tuple[Clip, ...]:
         """To what contributions of one unit were scaled down, where the query chose that; what it took is not in ±, and
         is estimated for all groups together where that tells something.
         """
-        return tuple(dict.fromkeys(clip for one in self.released for clip in one.part.clips_of(one.estimates)))
+        return tuple(dict.fromkeys(clip for level in self.released for clip in level.part.clips_of(level.estimates)))
 
-    def _told(self) -> tuple[str, tuple[str, ...]]:
+    def _cost_and_story(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
 
     # --- error bars -------------------------------------------------------------------------------------------------
@@ -235,13 +235,13 @@ class TableAnswer(Answered):
         if over is not None and simultaneous:  # what windows need holds for all rows at once
             return over._intervals(miss, simultaneous=True)
         share = self._simultaneous(miss) if simultaneous else miss * self._kept_share
-        found = {name: self._column(e, share) for name, e in self._noisy()}
+        intervals = {name: self._column(e, share) for name, e in self._noisy()}
         if over is None:
-            return found
+            return intervals
         windows = {window.name for window in self.outcome.windows}
         beyond = {name for name, e in self.outcome.columns if windows & columns_of(e)}
         theirs = over._intervals(miss, simultaneous=True)
-        every = {**found, **{name: theirs[name] for name in beyond if name in theirs}}
+        every = {**intervals, **{name: theirs[name] for name in beyond if name in theirs}}
         return {name: every[name] for name in self.columns if name in every}
 
     def _noisy(self) -> list[tuple[str, Expression]]:
@@ -263,8 +263,8 @@ class TableAnswer(Answered):
     def _over_windows(self) -> TableAnswer | None:
         """The same with window functions as an outcome over the rows that HAVING keeps; None if there are none."""
         outcome = self.outcome
-        asked = [e for _, e in outcome.columns] + [e for e in (outcome.having, outcome.qualify) if e is not None]
-        grouping = any(isinstance(p, Call) and p.function == "grouping" for e in asked for p in walk(e))
+        expressions = [e for _, e in outcome.columns] + [e for e in (outcome.having, outcome.qualify) if e is not None]
+        grouping = any(isinstance(p, Call) and p.function == "grouping" for e in expressions for p in walk(e))
         if not outcome.windows or grouping:
             return None
         names = dict.fromkeys([*self._keys[0], *(name for name, _ in _recipes(self.released[0]))])
@@ -286,10 +286,10 @@ class TableAnswer(Answered):
 
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers, how far each value may be off, with this confidence; dates and times: in days."""
-        found = self.intervals(CONFIDENCE if confidence is None else confidence, simultaneous=simultaneous)
+        intervals = self.intervals(CONFIDENCE if confidence is None else confidence, simultaneous=simultaneous)
         return {
             name: [_error(row[name], ends) for row, ends in zip(self._kept, column, strict=True)]
-            for name, column in found.items()
+            for name, column in intervals.items()
         }
 
     def _all_rows(self) -> list[tuple[Value, ...]]:
@@ -367,7 +367,7 @@ class TableAnswer(Answered):
         if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
             return self
         released, lines, apart = agreeing(self.released)
-        beside = tuple(one.consistent() for one in self.beside)
+        beside = tuple(other.consistent() for other in self.beside)
         notes = self.own_notes if apart is None else (*self.own_notes, apart)
         return replace(self, released=released, story=(*self.story, *lines), beside=beside, own_notes=notes)
 
@@ -381,7 +381,7 @@ _QUOTIENTS = frozenset({"div", "quotient"})
 
 def _all(outcome: Outcome) -> list[Outcome]:
     """An outcome and all that it is computed from."""
-    return [outcome, *(one for below in outcomes_below(outcome) for one in _all(below))]
+    return [outcome, *(inner for below in outcomes_below(outcome) for inner in _all(below))]
 
 
 def _leaves(outcome: Outcome) -> int:

@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 
 class Answered(ABC):
-    """Rows with error bars. Whoever inherits says which: ``columns``, ``rows``, ``errors`` and ``_told``."""
+    """Rows with error bars. Whoever inherits says which: ``columns``, ``rows``, ``errors`` and ``_cost_and_story``."""
 
     @property
     @abstractmethod
@@ -55,7 +55,7 @@ class Answered(ABC):
         """For each column of numbers or dates, an interval per row that holds the exact value with this confidence."""
 
     @abstractmethod
-    def _told(self) -> tuple[str, tuple[str, ...]]:
+    def _cost_and_story(self) -> tuple[str, tuple[str, ...]]:
         """What was paid, and how it was made."""
 
     @property
@@ -165,7 +165,7 @@ class Answered(ABC):
         refused. Writing again draws nothing: every copy holds the same released numbers. The cost, the confidence and
         the notes are in the metadata of the Parquet file, or beside the CSV file in ``NAME.csv-metadata.json``.
         """
-        cost, story = self._told()
+        cost, story = self._cost_and_story()
         about = {
             "spent": cost,
             "confidence_of_errors": _percent(self._level if confidence is None else confidence),
@@ -185,10 +185,15 @@ class Answered(ABC):
             raise BadParameter("column", column, f"must be a column of numbers: {', '.join(bars) or 'there is none'}")
         level = self._level if confidence is None else confidence
         ends = self.intervals(level).get(name)
-        sides = [_sides(*one) for one in zip(self[name], bars[name], ends or [None] * len(self), strict=True)]
+        sides = [
+            _sides(*bounds_of_bar)
+            for bounds_of_bar in zip(self[name], bars[name], ends or [None] * len(self), strict=True)
+        ]
         keys = [c for c in self.columns if c not in bars]
         labels = [", ".join(self._label(row, c) for c in keys) for row in self._kept]
-        open_ = [math.inf in one for one in sides]  # a bar of its height would look as if it were sure
+        open_ = [
+            math.inf in bounds_of_bar for bounds_of_bar in sides
+        ]  # a bar of its height would look as if it were sure
         values = [None if bare else value for value, bare in zip(self[name], open_, strict=True)]
         too_low = next((clip.too_low for clip in self.clipped if clip.about == name), None)
         drawn = Bars(name, values, sides, {key: self[key] for key in keys}, labels, self._bins(), too_low)
@@ -202,7 +207,7 @@ class Answered(ABC):
 
     def explain(self) -> Explanation:
         """How it was made, step by step."""
-        cost, story = self._told()
+        cost, story = self._cost_and_story()
         steps = (*story, f"spent {cost}", *map(str, self.notes))
         return Explanation("\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1)))
 
@@ -217,7 +222,7 @@ class Answered(ABC):
 
     def footer(self, interface: Interface = Interface.PYTHON) -> tuple[str, ...]:
         """The lines under the table: what was spent and what ± means, and the worst note. ``explain()`` has all."""
-        first = f"spent {self._told()[0]}; ± is a {_percent(self._level)} confidence interval for the noise"
+        first = f"spent {self._cost_and_story()[0]}; ± is a {_percent(self._level)} confidence interval for the noise"
         if not self.notes:
             return (first,)
         worst, *others = self.notes
@@ -244,7 +249,7 @@ class Answered(ABC):
     def _repr_html_(self) -> str:
         head, *body = [[html.escape(cell) for cell in row] for row in self._cells()]
         lines = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in body)
-        steps = "".join(f"<li>{html.escape(step)}</li>" for step in (*self._told()[1], *map(str, self.notes)))
+        steps = "".join(f"<li>{html.escape(step)}</li>" for step in (*self._cost_and_story()[1], *map(str, self.notes)))
         lines_below = "<br>".join(html.escape(line) for line in self.footer())
         return (
             f"<table><thead><tr>{''.join(f'<th>{c}</th>' for c in head)}</tr></thead><tbody>{lines}</tbody></table>"

@@ -77,9 +77,9 @@ def _names(part: Released) -> tuple[str, ...]:
 
 def _limits(part: Released) -> dict[Statistic, Limit]:
     """Counts first: the limits of sums may need them."""
-    found = [limit for recipe in part.part.recipes for limit in recipe.limits]
-    found.sort(key=lambda limit: limit.count is not None)
-    return {limit.statistic: limit for limit in found}
+    limits = [limit for recipe in part.part.recipes for limit in recipe.limits]
+    limits.sort(key=lambda limit: limit.count is not None)
+    return {limit.statistic: limit for limit in limits}
 
 
 def _ends(limit: Limit, counts: Mapping[Statistic, Floats], like: Floats) -> tuple[Floats, Floats]:

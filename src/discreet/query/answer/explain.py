@@ -22,16 +22,16 @@ from discreet.query.plan.work import Form
 from discreet.query.run import Quote
 
 
-def story(asked: Quote, prepared: Prepared) -> tuple[str, ...]:
+def story(quote: Quote, prepared: Prepared) -> tuple[str, ...]:
     """One line per step, for an answer."""
-    return tuple(line.strip() for line in tell(prepared, asked).splitlines())
+    return tuple(line.strip() for line in tell(prepared, quote).splitlines())
 
 
-def tell(prepared: Prepared, asked: Quote | None) -> str:
+def tell(prepared: Prepared, quote: Quote | None) -> str:
     """The plan from the rows to the answer; with a quote, also sensitivities and noise."""
     lines = _relation(prepared.asked.source)
     for part in prepared.parts:
-        lines += _part(part, asked, some=part.whole != prepared.asked.whole)
+        lines += _part(part, quote, some=part.whole != prepared.asked.whole)
     outcome = prepared.outcome
     if outcome.having is not None:
         lines.append("keep released rows that pass HAVING (post-processing, free)")
@@ -39,13 +39,13 @@ def tell(prepared: Prepared, asked: Quote | None) -> str:
         lines.append("order released rows (post-processing, free)")
     if outcome.limit is not None:
         lines.append(f"keep {outcome.limit:,} released rows (post-processing, free)")
-    if asked is not None and asked.choosing is not None:
-        share = float(sum(one.together for one in asked.choosing.shares))
+    if quote is not None and quote.choosing is not None:
+        share = float(sum(split.together for split in quote.choosing.shares))
         lines.append(
             f"{share:.0%} of the cost chooses contribution bounds, value bounds and groups that are not declared"
         )
-    if asked is not None:
-        lines.append(f"all together: {asked.price}")
+    if quote is not None:
+        lines.append(f"all together: {quote.price}")
     return "\n".join(lines)
 
 
@@ -73,7 +73,7 @@ def _relation(relation: Relation) -> list[str]:
             return [*_relation(source), "look at the rows of each unit in order (exact, a function of that unit alone)"]
 
 
-def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
+def _part(part: Part, quote: Quote | None, *, some: bool) -> list[str]:
     lines = []
     keys = ", ".join(key.name for key in part.keys)
     lines.append(f"group by {keys}" if keys else "all rows are one group")
@@ -85,12 +85,12 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
         lines.append(f"{sum(part.shown(part.domain() or ())):,} groups, all listed in advance: each is answered")
     if some:
         lines.append("rows that are in none of the finer groups are in no total of them")
-    if asked is None:
+    if quote is None:
         return lines
-    lines += [_noised(one) for one in {paid_with(s): one for s, one in asked.noised(part).items()}.values()]
-    selection = asked.selection(part)
+    lines += [_noised(noised) for noised in {paid_with(s): noised for s, noised in quote.noised(part).items()}.values()]
+    selection = quote.selection(part)
     if selection is not None:
-        units = asked.noised(part)[Units()]
+        units = quote.noised(part)[Units()]
         lines.append(
             f"a key is named if its noisy number of units is at least {selection.threshold / units.scale:,.1f} "
             f"(a unit touches at most {selection.most_keys:,} keys; delta {show(selection.delta)})"
@@ -98,26 +98,26 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
     return lines
 
 
-def shares(asked: Quote, part: Part) -> tuple[tuple[str, float], ...]:
+def shares(quote: Quote, part: Part) -> tuple[tuple[str, float], ...]:
     """What is released for a grouping set, and which share of the whole price each of it is.
 
     Shares of ε for Laplace noise and of ρ for Gaussian noise; numbers of units with a noise of their own are left out.
     """
-    gaussian = asked.plan.noise is Noise.GAUSSIAN
+    gaussian = quote.plan.noise is Noise.GAUSSIAN
 
-    def price(one: Noised) -> float:
-        if one.searches:
-            return float(price_zcdp(one.event).rho if gaussian else price_basic(one.event).epsilon)
-        return float(one.noise.rho if isinstance(one.noise, Gaussian) else one.noise.epsilon)
+    def price(drawn: Noised) -> float:
+        if drawn.searches:
+            return float(price_zcdp(drawn.event).rho if gaussian else price_basic(drawn.event).epsilon)
+        return float(drawn.noise.rho if isinstance(drawn.noise, Gaussian) else drawn.noise.epsilon)
 
     paid = [
-        {paid_with(s): one for s, one in found.items() if isinstance(one.noise, Gaussian) == gaussian}
-        for found in asked.plan.sets
+        {paid_with(s): drawn for s, drawn in noised_set.items() if isinstance(drawn.noise, Gaussian) == gaussian}
+        for noised_set in quote.plan.sets
     ]
-    total = sum(price(one) for found in paid for one in found.values())
-    here, used_by = paid[asked.place(part)], _columns(part)
+    total = sum(price(drawn) for noised_set in paid for drawn in noised_set.values())
+    here, used_by = paid[quote.place(part)], _columns(part)
     return tuple(
-        (f"{_what(one)}{_for(used_by.get(key, ()), len(here))}", price(one) / total) for key, one in here.items()
+        (f"{_what(drawn)}{_for(used_by.get(key, ()), len(here))}", price(drawn) / total) for key, drawn in here.items()
     )
 
 
@@ -135,12 +135,12 @@ def _for(names: Sequence[str], among: int) -> str:
     return f" (for {', '.join(names)})" if names and among > 1 else ""
 
 
-def _noised(one: Noised) -> str:
-    return f"{_what(one)}; {_weights(one)}; {_noise(one)}"
+def _noised(noised: Noised) -> str:
+    return f"{_what(noised)}; {_weights(noised)}; {_noise(noised)}"
 
 
-def _what(one: Noised) -> str:
-    match one.statistic:
+def _what(noised: Noised) -> str:
+    match noised.statistic:
         case Rows(beside=others) as rows if others:
             width = significant(float(rows.bound * rows.step), 6)
             return (
@@ -160,7 +160,7 @@ def _what(one: Noised) -> str:
         case Distinct():
             return "count different values"
         case QuantileCells(bins=bins, levels=levels):
-            several, paid = len(levels) > 1, share(levels, gaussian=isinstance(one.noise, Gaussian))
+            several, paid = len(levels) > 1, share(levels, gaussian=isinstance(noised.noise, Gaussian))
             return (
                 f"look for the quantile{'s' * several} {', '.join(map(show, levels))} in {bins.bins:,} bins, by "
                 f"{2 * len(levels)} choices ({show(paid)} of the price), and count rows in {most_cells(len(levels))} "
@@ -170,22 +170,22 @@ def _what(one: Noised) -> str:
             return f"count rows in {bins:,} bins, as a tree"
 
 
-def _noise(one: Noised) -> str:
+def _noise(noised: Noised) -> str:
     """The noise in the statistic's own units; the grid that it is drawn on is finer."""
-    cells = sqrt(one.noise.sigma_squared) if isinstance(one.noise, Gaussian) else float(one.noise.scale)
-    kind = "discrete Gaussian noise, sigma" if isinstance(one.noise, Gaussian) else "discrete Laplace noise, scale"
-    return f"{kind} {significant(cells * float(one.unit), 4)} on a grid of {significant(float(one.unit), 2)}"
+    cells = sqrt(noised.noise.sigma_squared) if isinstance(noised.noise, Gaussian) else float(noised.noise.scale)
+    kind = "discrete Gaussian noise, sigma" if isinstance(noised.noise, Gaussian) else "discrete Laplace noise, scale"
+    return f"{kind} {significant(cells * float(noised.unit), 4)} on a grid of {significant(float(noised.unit), 2)}"
 
 
-def _weights(one: Noised) -> str:
-    if one.reach is None:
+def _weights(noised: Noised) -> str:
+    if noised.reach is None:
         return "a unit keeps at most its cap of values, chosen by a secret hash"
-    weights = one.reach.weights
+    weights = noised.reach.weights
     match weights.form:
         case Form.ROWS:
             return f"a unit weighs at most {weights.cap:,} rows in all (scaled down, not sampled)"
         case Form.TOTALS:
-            most = significant(float(weights.cap * one.unit * one.scale), 6)
+            most = significant(float(weights.cap * noised.unit * noised.scale), 6)
             return f"a unit whose own sums are longer than {most} in all is scaled down to that"
         case Form.L1:
             return f"a unit weighs at most {weights.per_group:,} in a group and {weights.cap:,} in all (scaled, L1)"

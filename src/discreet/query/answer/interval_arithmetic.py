@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from discreet.exact import float_down, float_up
 from discreet.query.answer.postprocess import program
-from discreet.query.functions.released_values import LARGEST_FLOAT, LEAST_FLOAT, SMALL_FLOAT, known
+from discreet.query.functions.released_values import LARGEST_FLOAT, LEAST_FLOAT, SMALL_FLOAT, value_or_null
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 
 Interval: TypeAlias = tuple[float, float]
@@ -52,8 +52,8 @@ def enclose(
             return _coalesce(arguments, within, row, nullable)
         case Call(function=function, arguments=arguments) if function in _RULES and not _is_constant(arguments, within):
             parts = [enclose(a, within, row, nullable) for a in arguments]
-            known = [part for part in parts if part is not None]
-            return _wider(_RULES[function](*known)) if len(known) == len(parts) else None
+            bounded = [part for part in parts if part is not None]
+            return _wider(_RULES[function](*bounded)) if len(bounded) == len(parts) else None
         case Call(arguments=arguments) if not _is_constant(arguments, within):
             return None
         case Column() | Literal() | Call():
@@ -96,9 +96,9 @@ def may_be_null(
         case Column(name=name) if name in within:
             return name in nullable
         case Column() | Literal():
-            return known(program(expression)(row)) is None
+            return value_or_null(program(expression)(row)) is None
         case Call(arguments=arguments) if _is_constant(arguments, within):
-            return known(program(expression)(row)) is None
+            return value_or_null(program(expression)(row)) is None
         case Call(function="coalesce", arguments=arguments):
             return all(may_be_null(a, within, row, nullable) for a in arguments)
         case Call(function="nullif", arguments=(x, y)):
@@ -117,7 +117,7 @@ def may_be_null(
 
 
 def _point(value: Any) -> Interval | None:
-    value = known(value)
+    value = value_or_null(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         return None
     exact = Fraction(value)
@@ -125,11 +125,11 @@ def _point(value: Any) -> Interval | None:
     return -math.inf if low == -LARGEST_FLOAT else low, math.inf if high == LARGEST_FLOAT else high
 
 
-def _wider(found: Interval | None) -> Interval | None:
+def _wider(interval: Interval | None) -> Interval | None:
     """By more than floats round; an end beyond the largest float on the inner side is that float."""
-    if found is None:
+    if interval is None:
         return None
-    low, high = min(found[0], LARGEST_FLOAT), max(found[1], -LARGEST_FLOAT)
+    low, high = min(interval[0], LARGEST_FLOAT), max(interval[1], -LARGEST_FLOAT)
     return low - _WIDER * abs(low) if math.isfinite(low) else low, high + _WIDER * abs(high) if math.isfinite(
         high
     ) else high

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from discreet.query.answer.windows import windowed
 from discreet.query.functions.catalogue import FUNCTIONS
-from discreet.query.functions.released_values import LARGEST_FLOAT, as_float, extreme, known
+from discreet.query.functions.released_values import LARGEST_FLOAT, as_float, extreme, value_or_null
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Outcome, Window
 
@@ -53,29 +53,29 @@ def _with_window(rows: list[Row], window: Window) -> list[Row]:
     """The rows with a further column: the value of a window function."""
     arguments = [program(argument) for argument in window.arguments]
     columns = [[argument(row) for row in rows] for argument in arguments]
-    found = window_values(window, rows, columns)
-    return [{**row, window.name: value} for row, value in zip(rows, found, strict=True)]
+    values = window_values(window, rows, columns)
+    return [{**row, window.name: value} for row, value in zip(rows, values, strict=True)]
 
 
 def window_values(window: Window, rows: Sequence[Row], columns: Sequence[Sequence[Any]]) -> list[Any]:
     """The values of a window function, in the order of the rows; ``columns`` are those of its arguments."""
-    found: list[Any] = [None] * len(rows)
+    in_order: list[Any] = [None] * len(rows)
     for places, equal in window_parts(window, rows):
         inside = [[column[i] for i in places] for column in columns]
         values = windowed(window.function, inside, equal, window.rows, ordered=bool(window.order))
         for i, value in zip(places, values, strict=True):
-            found[i] = value
-    return found
+            in_order[i] = value
+    return in_order
 
 
 def window_parts(window: Window, rows: Sequence[Row]) -> list[tuple[list[int], list[int]]]:
     """For each part: the places of its rows in the order of OVER, and which of them are equal in that order."""
-    by = [program(one) for one in window.partition]
+    by = [program(key) for key in window.partition]
     sorting = [(program(order.expression), order.descending) for order in window.order]
     parts: dict[tuple[Any, ...], list[int]] = {}
     for i, row in enumerate(rows):
-        parts.setdefault(tuple(_rank(one(row)) for one in by), []).append(i)
-    found = []
+        parts.setdefault(tuple(_rank(key(row)) for key in by), []).append(i)
+    parts_in_order = []
     for part in parts.values():
         places = part
         for order, descending in reversed(sorting):
@@ -85,8 +85,8 @@ def window_parts(window: Window, rows: Sequence[Row]) -> list[tuple[list[int], l
         equal = [0] * len(places)
         for j in range(1, len(places)):
             equal[j] = equal[j - 1] + (ranks[j] != ranks[j - 1])
-        found.append((places, equal))
-    return found
+        parts_in_order.append((places, equal))
+    return parts_in_order
 
 
 def cut(rows: list[Row], outcome: Outcome) -> list[Row]:
@@ -117,14 +117,14 @@ _MOST = int(LARGEST_FLOAT)
 
 def _sorted(rows: list[Row], by: Program, descending: bool) -> list[Row]:
     keyed = [(_rank(by(row)), row) for row in rows]
-    known = [(rank, row) for rank, row in keyed if rank is not None]
-    known.sort(key=lambda pair: pair[0], reverse=descending)  # equal ones keep their order, also in reverse
-    return [row for _, row in known] + [row for rank, row in keyed if rank is None]
+    ranked = [(rank, row) for rank, row in keyed if rank is not None]
+    ranked.sort(key=lambda pair: pair[0], reverse=descending)  # equal ones keep their order, also in reverse
+    return [row for _, row in ranked] + [row for rank, row in keyed if rank is None]
 
 
 def _rank(value: Any) -> tuple[int, Any] | None:
     """What values are sorted by: kinds one after the other, NULL and what has no order last."""
-    value = known(value)
+    value = value_or_null(value)
     match value:
         case bool():
             return 2, value
@@ -162,11 +162,11 @@ def program(expression: Expression) -> Program:
 
 def _strict(meaning: Callable[..., Any], parts: tuple[Program, ...]) -> Program:
     def run(row: Row) -> Any:
-        values = [known(part(row)) for part in parts]
+        values = [value_or_null(part(row)) for part in parts]
         if any(value is None for value in values):
             return None
         try:
-            return known(_computed(meaning, values))
+            return value_or_null(_computed(meaning, values))
         except (ArithmeticError, ValueError, TypeError):
             return None
 
@@ -176,22 +176,22 @@ def _strict(meaning: Callable[..., Any], parts: tuple[Program, ...]) -> Program:
 def _computed(meaning: Callable[..., Any], values: Sequence[Any]) -> Any:
     """The value of a function; once more, exactly, where floats are too small or too large for it."""
     try:
-        found = meaning(*values)
+        result = meaning(*values)
     except OverflowError:
-        found = math.inf
-    if not extreme(found):
-        return found
+        result = math.inf
+    if not extreme(result):
+        return result
     exact = meaning(*(Fraction(value) if isinstance(value, float) else value for value in values))
-    return found if exact == found else exact
+    return result if exact == result else exact
 
 
 def _grouping(names: Sequence[str]) -> Program:
     """A bit for each key, the last one the lowest: 1 where the row is a total over it."""
 
     def run(row: Row) -> int:
-        found = 0
+        bits = 0
         for name in names:
-            found = 2 * found + (name not in row[PRESENT])
-        return found
+            bits = 2 * bits + (name not in row[PRESENT])
+        return bits
 
     return run

@@ -47,6 +47,8 @@ class ColumnPreview:
     """"days" for dates and times."""
     evenly: bool = False
     """The error bar is for values that are spread evenly over their bounds; for others it may be many times longer."""
+    relative: float | None = None
+    """The error bar beside the number itself in a group of ``rows`` (of 1,000 if None), where its size can be said."""
 
     @property
     def bar(self) -> str:
@@ -93,6 +95,7 @@ class Preview:
                     "rows": c.rows,
                     "unit": c.unit,
                     "evenly": c.evenly,
+                    "relative": c.relative,
                 }
                 for c in self.columns
             ],
@@ -120,8 +123,8 @@ class Preview:
         head = f"<th></th><th>error bar ({self.confidence:.0%})</th><th></th>"
         rows = ((column.name, column.bar, column.when) for column in self.columns)
         body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        said = "<br>".join(html.escape(line) for line in (self._price(), *self._remarks()))
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{said}</small>"
+        remarks = "<br>".join(html.escape(line) for line in (self._price(), *self._remarks()))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{remarks}</small>"
 
     def _price(self) -> str:
         if not self.affordable:
@@ -138,7 +141,7 @@ class Preview:
 
 
 def preview(
-    asked: Quote,
+    quote: Quote,
     part: Part,
     *,
     remaining: str,
@@ -148,13 +151,13 @@ def preview(
     at_most: bool = False,
 ) -> Preview:
     """The error bars of one grouping set (the finest) of a quoted question; ``at_most``: wherever the values lie."""
-    level, part = confidence_level(confidence), asked.planned(part)
-    noised = asked.noised(part)
+    level, part = confidence_level(confidence), quote.planned(part)
+    noised = quote.noised(part)
 
     def noise(statistic: Statistic, values: Floats) -> Estimate:
         return as_estimate(values, noised[statistic])
 
-    open_names = _open_names(asked, part)
+    open_names = _open_names(quote, part)
     columns = tuple(
         ColumnPreview(name, inf, None)
         if name in open_names
@@ -166,47 +169,49 @@ def preview(
         for name, recipe, column in zip(part.names, part.recipes, columns, strict=True)
         if name not in open_names
     )
-    notes = list(part.all_notes) if asked.choosing is None else [_choosing_note(asked.choosing)]
-    notes += [*_null_below(asked, part), *(note for note in useless if note is not None)]
+    notes = list(part.all_notes) if quote.choosing is None else [_choosing_note(quote.choosing)]
+    notes += [*_null_below(quote, part), *(note for note in useless if note is not None)]
     if rows is None and any(column.rows is not None for column in columns):
         notes.append(message("other_sizes", rows=TYPICAL))
     return Preview(
         columns=columns,
         confidence=float(level),
-        cost=str(asked.price),
+        cost=str(quote.price),
         remaining=remaining,
         affordable=affordable,
-        noise=_noise(asked, part),
-        named_from=_named_from(asked, part),
+        noise=_noise(quote, part),
+        named_from=_named_from(quote, part),
         notes=worst_first(notes),
-        advice=_advice(asked.allowance),
-        shares=shares(asked, part),
+        advice=_advice(quote.allowance),
+        shares=shares(quote, part),
     )
 
 
-def _open_names(asked: Quote, part: Part) -> frozenset[str]:
+def _open_names(quote: Quote, part: Part) -> frozenset[str]:
     """The columns whose error depends on what is chosen when they are released."""
-    if asked.choosing is None:
+    if quote.choosing is None:
         return frozenset()
     return frozenset(
         measure.measure.name
-        for one in _open_here(asked.choosing, part)
-        for place, measure in enumerate(one.part.measures)
-        if measure.open or place in one.clipped
+        for opened in _open_here(quote.choosing, part)
+        for place, measure in enumerate(opened.part.measures)
+        if measure.open or place in opened.clipped
     )
 
 
 def _open_here(choosing: Choosing, part: Part) -> list[OpenPart]:
     """What is open of a grouping set."""
-    return [one for one in choosing.parts if (one.part.whole, one.part.keys) == (part.whole, part.keys)]
+    return [opened for opened in choosing.parts if (opened.part.whole, opened.part.keys) == (part.whole, part.keys)]
 
 
-def _named_from(asked: Quote, part: Part) -> int | None:
+def _named_from(quote: Quote, part: Part) -> int | None:
     """From how many units on a key that nobody listed is named, more likely than not."""
-    planned, steps = asked, asked.choosing
+    planned, steps = quote, quote.choosing
     if steps is not None:
-        selecting = [one for one in steps.parts if one.selects]
-        if (opened := next((one for one in _open_here(steps, part) if one.selects), None)) is not None:
+        selecting = [part_open for part_open in steps.parts if part_open.selects]
+        if (
+            opened := next((part_open for part_open in _open_here(steps, part) if part_open.selects), None)
+        ) is not None:
             share = steps.shares[steps.parts.index(opened)].selecting
             allowance = selecting_allowance(steps.allowance, share, len(selecting))
             planned = closed_quote([selecting_question(steps, opened)], allowance, steps.neighbours)
@@ -215,9 +220,9 @@ def _named_from(asked: Quote, part: Part) -> int | None:
     return None if selection is None else -(-selection.threshold // planned.noised(part)[Units()].scale)
 
 
-def _null_below(asked: Quote, part: Part) -> list[Message]:
+def _null_below(quote: Quote, part: Part) -> list[Message]:
     """For columns whose clip or bounds are chosen: with fewer units there is likely nothing to choose them by."""
-    steps, found = asked.choosing, dict[LoweredMeasure, float]()
+    steps, enough_units = quote.choosing, dict[LoweredMeasure, float]()
     if steps is None:
         return []
     for opened in _open_here(steps, part):
@@ -225,27 +230,29 @@ def _null_below(asked: Quote, part: Part) -> list[Message]:
         sure = {m for m in opened.part.measures if not may_be_unknown(m)}
         if opened.clips:
             climbs = [(measure, climb) for measure, climb, _ in ascents(steps, place) if measure is not None]
-            found |= {measure: climb.enough for measure, climb in climbs if measure not in sure}
+            enough_units |= {measure: climb.enough for measure, climb in climbs if measure not in sure}
         if opened.values:
             question, budget = next(iter(histograms_of_values(steps, place).values()))
             noise = closed_quote([question], budget, steps.neighbours).plan.sets[0][COUNTED]
             few = Histogram(np.zeros(0), *scale_of(noise)).least(1, question.parts[0].group_count or 1)
             clamped = [opened.part.measures[at] for at in opened.values]
-            found |= {measure: max(few, found.get(measure, 0.0)) for measure in clamped if measure not in sure}
+            enough_units |= {
+                measure: max(few, enough_units.get(measure, 0.0)) for measure in clamped if measure not in sure
+            }
     names = dict[int, list[str]]()
-    for measure, many in found.items():
+    for measure, many in enough_units.items():
         names.setdefault(max(1, round(float(f"{many:.1e}"))), []).append(measure.measure.name)
     return [message("null_below", units=units, columns=tuple(some)) for units, some in names.items()]
 
 
 def _choosing_note(choosing: Choosing) -> Message:
-    return message("choosing", share=float(sum(one.together for one in choosing.shares)), rows=MAX_ROWS)
+    return message("choosing", share=float(sum(split.together for split in choosing.shares)), rows=MAX_ROWS)
 
 
-def _noise(asked: Quote, part: Part) -> str:
+def _noise(quote: Quote, part: Part) -> str:
     """Which noise; where keys are selected, that of the numbers of units may be another one."""
-    noise, units = f"discrete {asked.plan.noise.value} noise", asked.noised(part).get(Units())
-    if units is not None and isinstance(units.noise, Gaussian) and asked.plan.noise is Noise.LAPLACE:
+    noise, units = f"discrete {quote.plan.noise.value} noise", quote.noised(part).get(Units())
+    if units is not None and isinstance(units.noise, Gaussian) and quote.plan.noise is Noise.LAPLACE:
         noise += ", discrete Gaussian noise on numbers of units"
     return noise
 
@@ -269,4 +276,6 @@ def _column(
     many = (rows or TYPICAL) if recipe.depends_on_rows else None
     unit = "days" if isinstance(recipe, Dated) else ""
     error = (recipe.error_at_most if at_most else recipe.error_if)(noise, float(many or TYPICAL), miss)
-    return ColumnPreview(name, error, many, unit, recipe.depends_on_values)
+    size = recipe.size_if(noise, float(rows or TYPICAL))
+    relative = error / size if isfinite(size) and size > 0 else None
+    return ColumnPreview(name, error, many, unit, recipe.depends_on_values, relative)

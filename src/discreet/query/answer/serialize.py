@@ -30,32 +30,32 @@ def plain(value: Any) -> Any:
     return plain(value.item()) if hasattr(value, "item") else str(value)
 
 
-def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+def answer(released: TableAnswer, confidence: Number) -> dict[str, Any]:
     """An answer with its error bars, as it is stored and sent."""
     return {
-        "columns": list(found.columns),
-        **answer_parts(found, confidence),
+        "columns": list(released.columns),
+        **answer_parts(released, confidence),
         "confidence": str(confidence),
-        "cost": found.cost,
-        "clipped": [asdict(clip) for clip in found.clipped],
-        "bins": found._bins(),
-        "notes": [note.as_json() for note in found.notes],
+        "cost": released.cost,
+        "clipped": [asdict(clip) for clip in released.clipped],
+        "bins": released._bins(),
+        "notes": [note.as_json() for note in released.notes],
     }
 
 
-def answer_parts(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+def answer_parts(released: TableAnswer, confidence: Number) -> dict[str, Any]:
     """Rows, error bars and story."""
-    bars = found.errors(confidence)
-    kinds = {name: _time_kind(found[name]) for name in found.columns}
-    together = found.errors(confidence, simultaneous=True)
+    bars = released.errors(confidence)
+    kinds = {name: _time_kind(released[name]) for name in released.columns}
+    together = released.errors(confidence, simultaneous=True)
     return {
         "kinds": {name: kind for name, kind in kinds.items() if kind is not None},
-        "rows": [[plain(row[name]) for name in found.columns] for row in found.rows],
+        "rows": [[plain(row[name]) for name in released.columns] for row in released.rows],
         "errors": {name: [plain(e) for e in column] for name, column in bars.items()},
         "errors_together": {name: [plain(e) for e in column] for name, column in together.items()},
-        "intervals": _ends(found.intervals(confidence)),
-        "intervals_together": _ends(found.intervals(confidence, simultaneous=True)),
-        "story": list(found.story),
+        "intervals": _ends(released.intervals(confidence)),
+        "intervals_together": _ends(released.intervals(confidence, simultaneous=True)),
+        "story": list(released.story),
     }
 
 

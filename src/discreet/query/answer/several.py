@@ -22,12 +22,12 @@ class Several(tuple[T, ...]):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return "\n\n".join(f"{i}.\n{one}" for i, one in enumerate(self, 1))
+        return "\n\n".join(f"{i}.\n{answer}" for i, answer in enumerate(self, 1))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "".join(f"<h4>{i}.</h4>{_shown(one)}" for i, one in enumerate(self, 1))
+        return "".join(f"<h4>{i}.</h4>{_shown(answer)}" for i, answer in enumerate(self, 1))
 
 
 def preformatted(text: str) -> str:
@@ -48,6 +48,6 @@ class Explanation(str):
         return preformatted(str(self))
 
 
-def _shown(one: Any) -> str:
-    made = getattr(one, "_repr_html_", None)
-    return made() if callable(made) else preformatted(str(one))
+def _shown(answer: Any) -> str:
+    made = getattr(answer, "_repr_html_", None)
+    return made() if callable(made) else preformatted(str(answer))

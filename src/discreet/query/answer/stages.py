@@ -94,19 +94,19 @@ def stage(outcome: Outcome, leaf: Callable[[Outcome], Stage]) -> Stage:
     """The rows of an outcome; ``leaf`` gives those of one that is about the released rows of a question."""
     if not outcome.is_nested:
         return leaf(outcome)
-    parts = [stage(one, leaf) for one in outcomes_below(outcome)]
+    parts = [stage(inner, leaf) for inner in outcomes_below(outcome)]
     match outcome.below:
         case ReleasedUnion():
-            found = _united(parts)
-        case ReleasedJoin() as asked:
-            found = _joined(asked, *parts)
+            staged = _united(parts)
+        case ReleasedJoin() as join:
+            staged = _joined(join, *parts)
         case Outcome():
-            found = parts[0]
+            staged = parts[0]
         case None:
-            found = leaf(replace(outcome, regroup=None))
+            staged = leaf(replace(outcome, regroup=None))
     if outcome.regroup is not None:
-        found = _regrouped(outcome.regroup, found)
-    return _finished(outcome, found)
+        staged = _regrouped(outcome.regroup, staged)
+    return _finished(outcome, staged)
 
 
 def _united(parts: Sequence[Stage]) -> Stage:
@@ -121,26 +121,28 @@ def _united(parts: Sequence[Stage]) -> Stage:
     # A public number beside noisy ones lies where it is.
     public = [{name: _point(row[name]) for name in noisy} for row in rows]
     nullable = frozenset(new for i, new in enumerate(names) if any(p.columns[i] in p.nullable for p in parts))
-    return Stage(names, rows, [one | ends for one, ends in zip(public, within, strict=True)], nullable=nullable)
+    return Stage(
+        names, rows, [known_ends | ends for known_ends, ends in zip(public, within, strict=True)], nullable=nullable
+    )
 
 
-def _joined(asked: ReleasedJoin, left: Stage, right: Stage) -> Stage:
+def _joined(join: ReleasedJoin, left: Stage, right: Stage) -> Stage:
     names = dict(zip(right.columns, joined_names(left.columns, right.columns), strict=True))
     partners: dict[tuple[Any, ...], list[int]] = {}
     for i, row in enumerate(right.rows):
-        partners.setdefault(tuple(row[b] for _, b in asked.on), []).append(i)
+        partners.setdefault(tuple(row[b] for _, b in join.on), []).append(i)
     rows, within, paired = [], [], set[int]()
     for row, ends in zip(left.rows, left.within, strict=True):
-        key = tuple(row[a] for a, _ in asked.on)
-        found = [] if any(value is None for value in key) else partners.get(key, [])
-        for i in found:
+        key = tuple(row[a] for a, _ in join.on)
+        matches = [] if any(value is None for value in key) else partners.get(key, [])
+        for i in matches:
             rows.append({**row, **{names[c]: right.rows[i][c] for c in right.columns}})
             within.append({**ends, **{names[c]: e for c, e in right.within[i].items()}})
-        paired.update(found)
-        if asked.how is not How.INNER and not found:
+        paired.update(matches)
+        if join.how is not How.INNER and not matches:
             rows.append({**row, **dict.fromkeys(names.values())})
             within.append(dict(ends))
-    for i in range(len(right.rows)) if asked.how is How.FULL else ():
+    for i in range(len(right.rows)) if join.how is How.FULL else ():
         if i not in paired:
             rows.append(dict.fromkeys(left.columns) | {names[c]: right.rows[i][c] for c in right.columns})
             within.append({names[c]: e for c, e in right.within[i].items()})
@@ -148,28 +150,30 @@ def _joined(asked: ReleasedJoin, left: Stage, right: Stage) -> Stage:
     return Stage((*left.columns, *names.values()), rows, within, nullable=nullable)
 
 
-def _regrouped(asked: Regrouped, below: Stage) -> Stage:
+def _regrouped(regrouped: Regrouped, below: Stage) -> Stage:
     """One row for each combination of keys; without keys one row, also if there is nothing."""
-    keys = tuple(key for _, key in asked.keys)
-    measures = [replace(measure, partition=keys) for measure in asked.measures]
+    keys = tuple(key for _, key in regrouped.keys)
+    measures = [replace(measure, partition=keys) for measure in regrouped.measures]
     rows, within, nullable = _windowed(below, measures)
     firsts: dict[tuple[Any, ...], int] = {}
-    made = [(name, program(key)) for name, key in asked.keys]
+    made = [(name, program(key)) for name, key in regrouped.keys]
     for i, row in enumerate(rows):
         firsts.setdefault(tuple(key(row) for _, key in made), i)
-    columns = (*(name for name, _ in asked.keys), *(measure.name for measure in measures))
-    found, ends = [], []
-    for values, i in sorted(firsts.items(), key=lambda one: [(v is None, v) for v in one[0]]):
-        named = dict(zip((name for name, _ in asked.keys), values, strict=True))
-        found.append(named | {m.name: rows[i][m.name] for m in measures})
-        noisy = {name: _ends(key, rows[i], within[i], nullable) for name, key in asked.keys if _reads(key, within[i])}
+    columns = (*(name for name, _ in regrouped.keys), *(measure.name for measure in measures))
+    made_rows, ends = [], []
+    for values, i in sorted(firsts.items(), key=lambda pair: [(v is None, v) for v in pair[0]]):
+        named = dict(zip((name for name, _ in regrouped.keys), values, strict=True))
+        made_rows.append(named | {m.name: rows[i][m.name] for m in measures})
+        noisy = {
+            name: _ends(key, rows[i], within[i], nullable) for name, key in regrouped.keys if _reads(key, within[i])
+        }
         noisy |= {m.name: within[i][m.name] for m in measures if m.name in within[i]}
         ends.append(noisy | _ends_of_chosen(below.chosen, measures, made, values))
-    if not found and not keys:
-        found = [{m.name: 0 if m.function.startswith("count") else None for m in measures}]
+    if not made_rows and not keys:
+        made_rows = [{m.name: 0 if m.function.startswith("count") else None for m in measures}]
         ends = [_ends_of_chosen(below.chosen, measures, made, ())]
-    nullable |= _nullable(asked.keys, rows, within, nullable)
-    return Stage(columns, found, ends, nullable=nullable & {*columns})
+    nullable |= _nullable(regrouped.keys, rows, within, nullable)
+    return Stage(columns, made_rows, ends, nullable=nullable & {*columns})
 
 
 def _ends_of_chosen(
@@ -249,8 +253,8 @@ def _windowed(
             whole = window.function in TOTALS and window.rows is None  # of the row itself too: it is never of nothing
             if not whole or _nullable([("", window.arguments[0])], rows, within, nullable):
                 nullable |= {window.name}
-            for one, end in zip(within, _window_ends(window, rows, columns, within, nullable), strict=True):
-                one[window.name] = end
+            for known_ends, end in zip(within, _window_ends(window, rows, columns, within, nullable), strict=True):
+                known_ends[window.name] = end
         values = window_values(window, rows, columns)
         rows = [{**row, window.name: value} for row, value in zip(rows, values, strict=True)]
     return rows, within, nullable
@@ -270,9 +274,11 @@ def _window_ends(
     argument = window.arguments[0]
     ends = [_ends(argument, row, w, nullable) if _reads(argument, w) else _point(value)
             for (row, w), value in zip(rows_within, columns[0], strict=True)]  # fmt: skip
-    known = [value is None or (end is not None and _finite(end)) for end, value in zip(ends, columns[0], strict=True)]
+    is_bounded = [
+        value is None or (end is not None and _finite(end)) for end, value in zip(ends, columns[0], strict=True)
+    ]
     # Whether an unknown end is among those that a value is made of.
-    flags, neighbour = [0 if good else 1 for good in known], window.function in NEIGHBOURS
+    flags, neighbour = [0 if good else 1 for good in is_bounded], window.function in NEIGHBOURS
     rest = [[0] * len(rows) if i > 0 and neighbour else column for i, column in enumerate(columns[1:])]
     lost = (
         window_values(window, rows, [flags, *rest])

@@ -59,10 +59,10 @@ def _short(x: Fraction) -> str:
 def find_column(column: str, schemas: Mapping[str, Schema]) -> tuple[str, str]:
     """The table and the column that "cost" or "visits.cost" names."""
     table, dot, name = column.rpartition(".")
-    found = [table] if dot else [t for t, s in schemas.items() if name in s.fields]
-    if len(found) != 1 or found[0] not in schemas or name not in schemas[found[0]].fields:
+    tables = [table] if dot else [t for t, s in schemas.items() if name in s.fields]
+    if len(tables) != 1 or tables[0] not in schemas or name not in schemas[tables[0]].fields:
         raise BadParameter("column", column, "must be a column of one table here, written as table.column")
-    return found[0], name
+    return tables[0], name
 
 
 def bounds_words(name: str, column: str) -> str:
@@ -133,8 +133,8 @@ def rows_question(frame: Frame[Q], table: str, given: Table, level: ExactNumber,
     if not 0 < number(level, "level") < 1:
         raise BadParameter("level", level, "must be between 0 and 1")
     last = integer(most, "most", at_least=2)
-    classes = [one * 10**power for power in range(len(str(last))) for one in _ROUND if one * 10**power < last]
-    upto = "".join(f" WHEN rows_of_one <= {one} THEN {one}" for one in classes)
+    classes = [upper * 10**power for power in range(len(str(last))) for upper in _ROUND if upper * 10**power < last]
+    upto = "".join(f" WHEN rows_of_one <= {upper} THEN {upper}" for upper in classes)
     rows = frame.per_unit(given.unit).agg(rows_of_one=count())
     return rows.group_by(upto=f"CASE{upto} ELSE {last} END").agg(units=count())
 
@@ -143,10 +143,10 @@ def suggested_rows(answer: Answered, level: ExactNumber) -> int:
     """The first class such that no larger share of units than 1 - level has more rows: of those beyond a class, so many
     as noise alone may look like are not counted.
     """
-    found = sorted(zip(answer["upto"], answer["units"], answer.errors()["units"], strict=True))
-    left = max(0.0, (1 - float(number(level, "level"))) * sum(units for _, units, _ in found))
-    beyond, squares, cap = 0.0, 0.0, found[-1][0]
-    for upto, units, error in reversed(found):
+    classes = sorted(zip(answer["upto"], answer["units"], answer.errors()["units"], strict=True))
+    left = max(0.0, (1 - float(number(level, "level"))) * sum(units for _, units, _ in classes))
+    beyond, squares, cap = 0.0, 0.0, classes[-1][0]
+    for upto, units, error in reversed(classes):
         if beyond > left + sqrt(squares):
             break
         cap, beyond, squares = upto, beyond + units, squares + float(error or 0) ** 2

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.query.functions.catalogue import FUNCTIONS
-from discreet.query.functions.released_values import as_float, known
+from discreet.query.functions.released_values import as_float, value_or_null
 
 RANKS = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"})
 NEIGHBOURS = frozenset({"lag", "lead", "first_value", "last_value", "nth_value"})
@@ -91,7 +91,7 @@ def _framed(function: str, arguments: Sequence[Sequence[Any]], places: range) ->
         return arguments[0][places[at]] if 0 <= at < len(places) else None
     if function == "count" and not arguments:
         return len(places)
-    values = [value for i in places if (value := known(arguments[0][i])) is not None]
+    values = [value for i in places if (value := value_or_null(arguments[0][i])) is not None]
     if function == "count":
         return len(values)
     if function == "count_distinct":
@@ -103,11 +103,11 @@ def _framed(function: str, arguments: Sequence[Sequence[Any]], places: range) ->
 
 def _sum(values: list[Any]) -> Any:
     exact = all(isinstance(value, int | Fraction) for value in values)
-    return known(sum(values) if exact else as_float(sum(Fraction(value) for value in values)))
+    return value_or_null(sum(values) if exact else as_float(sum(Fraction(value) for value in values)))
 
 
 def _average(values: list[Any]) -> Any:
-    return known(as_float(sum(Fraction(value) for value in values) / len(values)))
+    return value_or_null(as_float(sum(Fraction(value) for value in values) / len(values)))
 
 
 def _quantile(values: list[Any], level: Fraction) -> Any:
@@ -116,7 +116,7 @@ def _quantile(values: list[Any], level: Fraction) -> Any:
     place = level * (len(exact) - 1)
     low = int(place)
     above = exact[min(low + 1, len(exact) - 1)]
-    return known(as_float(exact[low] + (place - low) * (above - exact[low])))
+    return value_or_null(as_float(exact[low] + (place - low) * (above - exact[low])))
 
 
 def _variance(values: list[Any]) -> float | None:
@@ -125,13 +125,13 @@ def _variance(values: list[Any]) -> float | None:
         return None
     exact = [Fraction(value) for value in values]
     mean = sum(exact) / len(exact)
-    found: float | None = known(as_float(sum((x - mean) ** 2 for x in exact) / (len(exact) - 1)))
-    return found
+    variance: float | None = value_or_null(as_float(sum((x - mean) ** 2 for x in exact) / (len(exact) - 1)))
+    return variance
 
 
 def _stddev(values: list[Any]) -> float | None:
-    found = _variance(values)
-    return None if found is None else math.sqrt(found)
+    variance = _variance(values)
+    return None if variance is None else math.sqrt(variance)
 
 
 def _outermost(name: str) -> Callable[[list[Any]], Any]:

@@ -95,12 +95,12 @@ class Choosing:
     def event(self) -> Event:
         """What all steps cost together."""
         selecting = sum(part.selects for part in self.parts)
-        before = sum((one.together - one.selecting for one in self.shares), Fraction(0))
+        before = sum((split.together - split.selecting for split in self.shares), Fraction(0))
         steps = [as_event(portion(self.allowance, before))] if before else []
         steps += [
-            as_event(selecting_allowance(self.allowance, one.selecting, selecting))
-            for one in self.shares
-            if one.selecting
+            as_event(selecting_allowance(self.allowance, split.selecting, selecting))
+            for split in self.shares
+            if split.selecting
         ]
         return events.Composed([*steps, as_event(self.answering)])
 
@@ -110,7 +110,7 @@ class Choosing:
 
     def works(self) -> list[AnyWork]:
         """What an engine will be asked before the answer, for those that say beforehand what they cannot compute."""
-        return [_classes(one, one.totals({})) for one in self.parts if one.clips]
+        return [_classes(opened, opened.totals({})) for opened in self.parts if opened.clips]
 
 
 @dataclass(slots=True)
@@ -152,7 +152,7 @@ def choosing(
         return None
     together = len({(part.whole, part.keys) for question in every for part in question.parts})
     split = shares(parts, together)
-    left = 1 - sum((one.together for one in split), Fraction(0))
+    left = 1 - sum((opened.together for opened in split), Fraction(0))
     selects = any(part.selects for part in parts)
     if selects:
         check_selects(allowance)
@@ -163,13 +163,13 @@ def choosing(
     answering = answering_allowance(allowance, left, selects=selects, needs_delta=needs_delta)
     if not needs_delta:
         _, noised = noise(stood_in, answering)
-    laws = tuple(noised(usual(one).of(one.part)) for one in parts)
+    laws = tuple(noised(usual(opened).of(opened.part)) for opened in parts)
     return Choosing(every, parts, split, allowance, answering, neighbours, laws)
 
 
 def stand_in(questions: Sequence[Prepared], parts: Sequence[OpenPart]) -> tuple[Prepared, ...]:
     """The questions with the usual choices, and with keys as if they were selected."""
-    made = tuple((one, usual(one)) for one in parts)
+    made = tuple((opened, usual(opened)) for opened in parts)
     return tuple(with_chosen(question, made) for question in questions)
 
 
@@ -248,15 +248,15 @@ def ascents(
     if groups is None:
         groups = TYPICAL_SKEW * (opened.part.group_count or GUESSED_GROUPS) if opened.part.keys else 1.0
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
-    each, found = epsilon / opened.clips, []
+    each, climbs = epsilon / opened.clips, []
     by_rows: list[LoweredMeasure | None] = [*([None] if opened.rows else []), *opened.of_typical[:1]]
+    noises = _noise_of_clips(opened, plan.noise[place])
     for measure in [*by_rows, *(opened.part.measures[at] for at in opened.clipped)]:
-        best = _best(measure)
-        noise = _noise_of_clip(opened, plan.noise[place], measure)
+        best, noise = _best(measure), noises[measure]
         tried = opened.can_estimate(measure) and tells(best * groups * noise, SHARE * each)
         estimating = SHARE * each if tried else Fraction(0)
-        found.append((measure, ascent((1 - COUNTED) * each - estimating, noise, groups, best), estimating))
-    return found
+        climbs.append((measure, ascent((1 - COUNTED) * each - estimating, noise, groups, best), estimating))
+    return climbs
 
 
 def _best(measure: LoweredMeasure | None) -> float:
@@ -290,27 +290,27 @@ def _pairs_kept(plan: Choosing, place: int, measure: LoweredMeasure, cap: int, b
     opened, kept = plan.parts[place], replace(measure, open=False, clip=cap)
     part = replace(opened.part, caps=usual(opened).caps).asking((kept,))
     (statistic,) = part.recipes[0].needs
-    law = next(one for other, one in plan.noise[place].items() if isinstance(other, Distinct))
+    law = next(noised for other, noised in plan.noise[place].items() if isinstance(other, Distinct))
     (job,) = jobs(part, {statistic: law}, None, f"{bits.below(1 << 128):032x}")
     return job.work
 
 
-def _noise_of_clip(opened: OpenPart, noised: Mapping[Statistic, Noised], measure: LoweredMeasure | None) -> float:
-    """How many clips the noise of the answer is in a group, on average: of a measure, or of rows. By what stands in."""
+def _noise_of_clips(opened: OpenPart, noised: Mapping[Statistic, Noised]) -> dict[LoweredMeasure | None, float]:
+    """How many clips the noise of the answer is in a group, on average: of rows, and of each measure that is clipped.
+    By what stands in.
+    """
     stood_in = usual(opened)
-    if measure in opened.of_typical:
-        return max(predicted_error(one) / (2 * _size(s) * MAX_ROWS) for s, one in noised.items() if most_rows(s))
-    if measure is None:
-        most = float(rows(stood_in.caps))
-        by_rows = [one for s, one in noised.items() if not (isinstance(s, Units) or _clip(s) or most_rows(s))]
-        return min((_mean_size(one) / (_size(one.statistic) * most) for one in by_rows), default=1.0)
-    recipe = next(r for m, r in zip(*_recipes(stood_in, opened.part), strict=True) if m == measure)
-    statistic = next(s for s in recipe.needs if _clip(s))
-    return _mean_size(noised[statistic]) / _size(statistic)
-
-
-def _recipes(stood_in: Chosen, part: Part) -> tuple[Any, Any]:
-    return part.measures, stood_in.of(part).recipes
+    most = float(rows(stood_in.caps))
+    by_rows = [each for s, each in noised.items() if not (isinstance(s, Units) or _clip(s) or most_rows(s))]
+    noises: dict[LoweredMeasure | None, float] = {
+        None: min((_mean_size(each) / (_size(each.statistic) * most) for each in by_rows), default=1.0)
+    }
+    recipes = stood_in.of(opened.part).recipes
+    for at in opened.clipped:
+        statistic = next(s for s in recipes[at].needs if _clip(s))
+        noises[opened.part.measures[at]] = _mean_size(noised[statistic]) / _size(statistic)
+    of_spread = [predicted_error(each) / (2 * _size(s) * MAX_ROWS) for s, each in noised.items() if most_rows(s)]
+    return noises | dict.fromkeys(opened.of_typical, max(of_spread, default=1.0))
 
 
 def _clip(statistic: Statistic) -> bool:
@@ -321,10 +321,10 @@ def _size(statistic: Statistic) -> float:
     return float(statistic.bound * statistic.step) if isinstance(statistic, Rows) else 1.0
 
 
-def _mean_size(one: Noised) -> float:
+def _mean_size(noised: Noised) -> float:
     """About the mean size of its noise; of all parts of a range together, if it is one of them."""
-    parts = 1 + len(one.statistic.beside) if isinstance(one.statistic, Rows) else 1
-    return math.sqrt(parts * one.variance / 2)
+    parts = 1 + len(noised.statistic.beside) if isinstance(noised.statistic, Rows) else 1
+    return math.sqrt(parts * noised.variance / 2)
 
 
 def _typical_groups(plan: Choosing, place: int, draw: Draw, kept: Kept) -> float:
@@ -352,8 +352,8 @@ def _bounds(plan: Choosing, place: int, draw: Draw, kept: Kept) -> _Bounds:
     centres: dict[LoweredMeasure, int] = {}
     unknown: dict[LoweredMeasure, str] = {}
     opened = plan.parts[place]
-    for key, (asked, budget) in histograms_of_values(plan, place).items():
-        _draw_once(kept, (place, key), asked, budget, draw)
+    for key, (question, budget) in histograms_of_values(plan, place).items():
+        _draw_once(kept, (place, key), question, budget, draw)
     for measure in (opened.part.measures[at] for at in opened.values):
         drawn = [kept.histograms[place, (x.lowered, measure.where)] for x in measure.arguments]
         ends = [bounds_from(histogram, measure, argument) for argument, histogram in enumerate(drawn)]
@@ -372,12 +372,12 @@ def _bounds(plan: Choosing, place: int, draw: Draw, kept: Kept) -> _Bounds:
 def histograms_of_values(plan: Choosing, place: int) -> dict[object, tuple[Prepared, Pure | ZCDP]]:
     """The histograms by which bounds of values are chosen, one for each argument, and what each may cost."""
     opened = plan.parts[place]
-    question, found = plan.question_of(opened), dict[object, Prepared]()
+    question, histograms = plan.question_of(opened), dict[object, Prepared]()
     for measure in (opened.part.measures[at] for at in opened.values):
         for argument, x in enumerate(measure.arguments):
-            found.setdefault((x.lowered, measure.where), values_of(question, opened, measure, argument))
-    budget = portion(plan.allowance, plan.shares[place].values / max(1, len(found)))
-    return {key: (asked, budget) for key, asked in found.items()}
+            histograms.setdefault((x.lowered, measure.where), values_of(question, opened, measure, argument))
+    budget = portion(plan.allowance, plan.shares[place].values / max(1, len(histograms)))
+    return {key: (histogram, budget) for key, histogram in histograms.items()}
 
 
 def _wider(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
@@ -391,10 +391,10 @@ def _draw_once(kept: Kept, key: object, question: Prepared, allowance: Allowance
         kept.histograms[key] = _histogram(released, noised, UNITS_OF_CLASS)
 
 
-def scale_of(one: Noised) -> tuple[float, bool]:
+def scale_of(noised: Noised) -> tuple[float, bool]:
     """The scale of Laplace noise, or the deviation of Gaussian noise, and whether it is that."""
-    gaussian = isinstance(one.noise, Gaussian)
-    return max(float(one.variance) ** 0.5 / (1.0 if gaussian else 2**0.5), 1e-9), gaussian
+    gaussian = isinstance(noised.noise, Gaussian)
+    return max(float(noised.variance) ** 0.5 / (1.0 if gaussian else 2**0.5), 1e-9), gaussian
 
 
 def _histogram(released: Any, noised: Mapping[Statistic, Noised], statistic: Statistic) -> Histogram:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import isqrt
 
 from discreet.query.plan.expressions import Call, Expression, Literal
@@ -32,6 +33,7 @@ def _fourth_root(n: int) -> int:
     return isqrt(isqrt(n))
 
 
+@lru_cache(maxsize=16)
 def power_of_two(cells: Expression) -> Expression:
     """k > 0 for cells from 2^(k-1) up to below 2^k, -k for their negatives, 0 for 0, NULL for NULL."""
     ends = [0, *(1 << k for k in range(POWERS + 1))]

@@ -68,7 +68,7 @@ def _histogram(question: Prepared, rows: Relation, keys: tuple[LoweredKey, ...],
     measure = LoweredMeasure(Measure(_COUNT, Aggregate.COUNT), (), None)
     recipe = Plain(COUNTED, is_whole=False)
     part = Part(rows, ONE_ROW, keys, (measure,), (recipe,), importance=importance, given=True)
-    asked = replace(
+    histogram = replace(
         question.asked,
         source=rows,
         whole=rows,
@@ -79,7 +79,7 @@ def _histogram(question: Prepared, rows: Relation, keys: tuple[LoweredKey, ...],
         caps=ONE_ROW,
         beside=(),
     )
-    return Prepared(asked, (part,))
+    return Prepared(histogram, (part,))
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def open_parts(questions: tuple[Prepared, ...]) -> tuple[OpenPart, ...]:
         else:
             same.append(part)
     joint = (some[0] if len(some) == 1 else _with_all_measures(some) for some in alike)
-    return tuple(found for part in joint if (found := open_part(part)) is not None)
+    return tuple(opened for part in joint if (opened := open_part(part)) is not None)
 
 
 def _with_all_measures(parts: list[Part]) -> Part:

@@ -61,14 +61,14 @@ def shares(parts: Sequence[OpenPart], all_parts: int) -> tuple[Shares, ...]:
 
     return tuple(
         Shares(
-            share(REACH if one.groups else 0.0),
-            share(SELECTING if one.selects else 0.0),
-            share(SIZES if looks_at_sizes(one) else 0.0),
-            share(_value_share(one)),
-            share(clip_share(one) if one.clips else 0.0),
-            share(DISTINCT if one.distinct else 0.0),
+            share(REACH if part.groups else 0.0),
+            share(SELECTING if part.selects else 0.0),
+            share(SIZES if looks_at_sizes(part) else 0.0),
+            share(_value_share(part)),
+            share(clip_share(part) if part.clips else 0.0),
+            share(DISTINCT if part.distinct else 0.0),
         )
-        for one in parts
+        for part in parts
     )
 
 

@@ -72,12 +72,12 @@ def recipes(
     first = _from_moments(measures, [_recipe(m, once) for m in measures])
     if groups is not None:
         first = _searched(first, groups, gaussian)
-    found = _sides(measures, first, once, selects, gaussian)
+    from_sides = _sides(measures, first, once, selects, gaussian)
     shared = {
         s for m, r in zip(measures, first, strict=True) if m.measure.aggregate is not Aggregate.SUM for s in r.needs
     }
     made = (
-        _from_sides(m, found[n]) if n in found else _sum(m, n, shared, r)
+        _from_sides(m, from_sides[n]) if n in from_sides else _sum(m, n, shared, r)
         for m, r in zip(measures, first, strict=True)
         for n in [_count(m, once)]
     )
@@ -126,16 +126,16 @@ def _clipped(measure: LoweredMeasure, counted: st.CountParts | None) -> Recipe:
     return mean if measure.span is None else _dated(measure, mean, measure.span)
 
 
-def _from_moments(measures: tuple[LoweredMeasure, ...], found: list[Recipe]) -> list[Recipe]:
+def _from_moments(measures: tuple[LoweredMeasure, ...], chosen: list[Recipe]) -> list[Recipe]:
     """Means of values whose rounded sums a variance or correlation releases anyway, with the same count: from these.
 
     A value is rounded by half a step at most, and so is their mean. Sums, in which that adds up, stay as they are, and
     so do means beside them.
     """
-    released = {s for r in found if isinstance(r, Moment) for s in r.needs}
+    released = {s for r in chosen if isinstance(r, Moment) for s in r.needs}
     summed = {(m.arguments[0].lowered, m.where) for m in measures if m.measure.aggregate is Aggregate.SUM}
     made: list[Recipe] = []
-    for measure, recipe in zip(measures, found, strict=True):
+    for measure, recipe in zip(measures, chosen, strict=True):
         if isinstance(recipe, Mean) and recipe.centred not in released and recipe.count in released:
             x = st.centred(measure.arguments[0], "AVG", st.COARSE)
             total = st.centred_total(x, measure.where)
@@ -146,13 +146,13 @@ def _from_moments(measures: tuple[LoweredMeasure, ...], found: list[Recipe]) -> 
     return made
 
 
-def _searched(found: list[Recipe], groups: int, gaussian: bool) -> list[Recipe]:
+def _searched(chosen: list[Recipe], groups: int, gaussian: bool) -> list[Recipe]:
     """The quantiles of a column by a search for their places, where that is predicted to be better.
 
     Otherwise all of them are read off one tree, which costs no more than one of them, and so are MIN and MAX.
     """
     of: dict[st.Bins, set[Quantile]] = {}
-    for recipe in found:
+    for recipe in chosen:
         if isinstance(recipe, Quantile):
             of.setdefault(recipe.bins, set()).add(recipe)
     noise = Noise.GAUSSIAN if gaussian else Noise.LAPLACE
@@ -163,7 +163,7 @@ def _searched(found: list[Recipe], groups: int, gaussian: bool) -> list[Recipe]:
         if inside and is_better(bins.bins, levels, tree_of(bins, noise), gaussian=gaussian):
             cells[bins] = st.QuantileCells(bins, levels)
     return [
-        SearchedQuantile(cells[r.bins], r.level) if isinstance(r, Quantile) and r.bins in cells else r for r in found
+        SearchedQuantile(cells[r.bins], r.level) if isinstance(r, Quantile) and r.bins in cells else r for r in chosen
     ]
 
 
@@ -186,32 +186,32 @@ def _sides(
     """
     taken: set[Statistic] = {st.Units()} if selects else set()
     beside: dict[Statistic, dict[Sides, LoweredMeasure]] = {}
-    asked, counted = set(), set()
+    whole_counts, counted = set(), set()
     for measure, recipe in zip(measures, first, strict=True):
         n, aggregate = _count(measure, once), measure.measure.aggregate
         if n is None:
             taken |= set(recipe.needs)
             continue
         if aggregate is not Aggregate.SUM:
-            asked.add(n)
+            whole_counts.add(n)
         if aggregate is Aggregate.COUNT:
             counted.add(n)
         if aggregate in _ADDED:
             some = beside.setdefault(n, {})
             some.setdefault(st.sides(measure.arguments[0], measure.where, aggregate.name), measure)
-    found: dict[Statistic | None, Recipe] = {}
+    sided: dict[Statistic | None, Recipe] = {}
     for n, some in beside.items():
-        if len(some) > 1 or n not in asked or n in taken:
+        if len(some) > 1 or n not in whole_counts or n in taken:
             continue
         ((sides, measure),) = some.items()
         everything = st.count(None, measure.where, once=once)
-        free = everything in counted and not {everything} & (taken | found.keys() | beside.keys())
+        free = everything in counted and not {everything} & (taken | sided.keys() | beside.keys())
         if free and measure.arguments[0].nullable:
             name = measure.measure.aggregate.name
             sides = st.sides(measure.arguments[0], measure.where, name, absent=True, by_length=gaussian)
-            found[everything] = two_sided_sums.Count(sides, all_rows=True)
-        found[n] = two_sided_sums.Count(sides)
-    return found
+            sided[everything] = two_sided_sums.Count(sides, all_rows=True)
+        sided[n] = two_sided_sums.Count(sides)
+    return sided
 
 
 def _from_sides(measure: LoweredMeasure, count: Recipe) -> Recipe:

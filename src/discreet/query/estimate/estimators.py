@@ -144,12 +144,11 @@ class Recipe(ABC):
         middle = self.value(noisy)
         return float(np.max(np.maximum(high - middle, middle - low))) + (0.5 if self.whole else 0.0)
 
-    def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
-        """The expected error bar in such a group beside the answer there, for values spread over their bounds."""
+    def size_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float) -> float:
+        """The size of the answer in such a group, for values spread over their bounds; 0 where it cannot be said."""
         value = self.value({s: noise(s, self._typical(s, rows)) for s in self.needs})
         spread = (float(s.bound * s.step) * rows / 2 for s in self.needs if isinstance(s, st.Rows))
-        size = float(np.max(np.abs(value))) or max(spread, default=1.0)
-        return self.error_if(noise, rows, miss) / size
+        return float(np.max(np.abs(value))) or max(spread, default=0.0)
 
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
         if isinstance(statistic, Bins):
@@ -353,8 +352,8 @@ class Mean(Recipe):
         """The noise of the count matters most where the mean lies at an end of its bounds."""
         many = noise(self.count, np.array([rows]))
         tops = [noise(self.centred, np.array([rows * float(end - self.x.centre)])) for end in (self.x.low, self.x.high)]
-        found = [self.bar({self.centred: top, self.count: many}, miss) for top in tops]
-        return max(self.error_if(noise, rows, miss), *found)
+        at_ends = [self.bar({self.centred: top, self.count: many}, miss) for top in tops]
+        return max(self.error_if(noise, rows, miss), *at_ends)
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The means for which the sum is near enough to so many times them, and what rounding may add."""
@@ -520,8 +519,8 @@ def passing(values: Floats, wanted: float) -> int:
 
 def first_at_least(values: Floats, wanted: float) -> int:
     """The first place with at least the wanted value; the last place if there is none."""
-    found = np.flatnonzero(values >= wanted)
-    return int(found[0]) if len(found) else len(values) - 1
+    reached = np.flatnonzero(values >= wanted)
+    return int(reached[0]) if len(reached) else len(values) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,9 +553,9 @@ class Dated(Recipe):
         """Days."""
         return self.inner.error_at_most(noise, rows, miss)
 
-    def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
-        """As that of the days."""
-        return self.inner.relative_error_if(noise, rows, miss)
+    def size_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float) -> float:
+        """A date has none."""
+        return 0.0
 
     @property
     def limits(self) -> tuple[Limit, ...]:

@@ -37,22 +37,22 @@ def combined_error(noises: Sequence[Noised], weights: Sequence[Floats], miss: fl
     """For each group, |Σ w_i Z_i| is at most this with probability 1 - miss; it grows with the size of each weight."""
     miss = max(miss, 1e-15)
     sizes = np.abs(np.stack([np.asarray(w, dtype=np.float64) for w in weights]))
-    cells = sum(size * float(one.unit) for one, size in zip(noises, sizes, strict=True))
+    cells = sum(size * float(noised.unit) for noised, size in zip(noises, sizes, strict=True))
     if not isinstance(noises[0].noise, Gaussian):
-        scales = np.array([_size(one) for one in noises])
+        scales = np.array([_size(noised) for noised in noises])
         return np.asarray(_laplace(scales[:, None] * sizes, miss) + cells)
-    deviations = np.array([_size(one) for one in noises])
+    deviations = np.array([_size(noised) for noised in noises])
     deviation = np.sqrt(((deviations[:, None] * sizes) ** 2).sum(axis=0))
-    if all(isinstance(one.noise, Gaussian) and one.noise.sigma_squared >= 1 for one in noises):
+    if all(isinstance(noised.noise, Gaussian) and noised.noise.sigma_squared >= 1 for noised in noises):
         return np.asarray(deviation * -_NORMAL.inv_cdf(miss / 2) + cells)
     return np.asarray(deviation * math.sqrt(2 * math.log(2 / miss)))  # sub-Gaussian, whatever σ
 
 
-def _size(one: Noised) -> float:
+def _size(noised: Noised) -> float:
     """The scale of Laplace noise or the deviation of Gaussian noise, in the statistic's units."""
-    noise = one.noise
+    noise = noised.noise
     cells = math.sqrt(noise.sigma_squared) if isinstance(noise, Gaussian) else float(noise.scale)
-    return cells * float(one.unit)
+    return cells * float(noised.unit)
 
 
 def _laplace(scales: Floats, miss: float) -> Floats:
@@ -82,14 +82,14 @@ def _laplace(scales: Floats, miss: float) -> Floats:
 
 def _shares(s: Floats) -> Floats:
     """c_i of P[|Σ X_i| > t] = Σ c_i exp(-t/s_i): Π_{j≠i} s_i²/(s_i² - s_j²)."""
-    found = np.ones_like(s)
+    shares = np.ones_like(s)
     squares = s**2
     for i in range(len(s)):
         for j in range(len(s)):
             if i != j:
                 apart = squares[i] - squares[j]
-                found[i] *= np.divide(squares[i], apart, out=np.zeros_like(apart), where=apart != 0)
-    return np.where(s > 0, found, 0.0)
+                shares[i] *= np.divide(squares[i], apart, out=np.zeros_like(apart), where=apart != 0)
+    return np.where(s > 0, shares, 0.0)
 
 
 def _chernoff(s: Floats, miss: float) -> Floats:

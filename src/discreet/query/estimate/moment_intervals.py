@@ -80,20 +80,20 @@ def covariance(
     """c with |Σ(x - m_x)(y - m_y) - c(n - 1)| small enough for some means within their ranges; in units of reaches."""
     m_x, m_y = means
     n = count.values
-    known = n > 2
-    many = np.where(known, n, 3.0)
+    has_spread = n > 2
+    many = np.where(has_spread, n, 3.0)
     first, last = products.totals(many, m_x, m_y)
-    found: Range = (np.full_like(n, between[0]), np.full_like(n, between[1]))
+    interval: Range = (np.full_like(n, between[0]), np.full_like(n, between[1]))
     terms = [products.xy, products.x, count] if products.squares else [products.xy, products.x, products.y, count]
     crossed = _squares(m_x) if products.squares else interval_product(m_x, m_y)
     for _ in range(_ROUNDS):
-        of_count = largest((products.offset + crossed[0] - found[1], products.offset + crossed[1] - found[0]))
+        of_count = largest((products.offset + crossed[0] - interval[1], products.offset + crossed[1] - interval[0]))
         weights = [np.ones_like(n), 2 * largest(m_x), of_count]
         if not products.squares:
             weights = [np.ones_like(n), largest(m_y), largest(m_x), of_count]
         error = weighted_error(terms, weights, miss)
-        found = _cut(((first - error) / (many - 1), (last + error) / (many - 1)), found)
-    return np.where(known, found[0], between[0]), np.where(known, found[1], between[1])
+        interval = _cut(((first - error) / (many - 1), (last + error) / (many - 1)), interval)
+    return np.where(has_spread, interval[0], between[0]), np.where(has_spread, interval[1], between[1])
 
 
 def correlation(
@@ -110,21 +110,21 @@ def correlation(
     n = count.values
     v_x = covariance(xx, count, (m_x, m_x), (0.0, 2.0), little)
     v_y = covariance(yy, count, (m_y, m_y), (0.0, 2.0), little)
-    known = (n > 2) & (v_x[0] > 0) & (v_y[0] > 0)
-    many = np.where(known, n, 3.0)
-    v_x, v_y = ((np.where(known, a, 1.0), np.where(known, b, 1.0)) for a, b in (v_x, v_y))
+    has_spread = (n > 2) & (v_x[0] > 0) & (v_y[0] > 0)
+    many = np.where(has_spread, n, 3.0)
+    v_x, v_y = ((np.where(has_spread, a, 1.0), np.where(has_spread, b, 1.0)) for a, b in (v_x, v_y))
     k = np.sqrt(v_y[0] / v_x[1]), np.sqrt(v_y[1] / v_x[0])
     over = 1 / k[1], 1 / k[0]
     both = products.totals(many, m_x, m_y)
     s_x, s_y = xx.totals(many, m_x, m_x), yy.totals(many, m_y, m_y)
-    found: Range = (np.full_like(n, -1.0), np.full_like(n, 1.0))
+    interval: Range = (np.full_like(n, -1.0), np.full_like(n, 1.0))
     best = np.sqrt(np.maximum(s_y[0], 0.0) / np.where(s_x[0] > 0, s_x[0], 1.0))
     least = _spread(np.clip(best, *k), s_x[0], s_y[0])
     most = np.maximum(_spread(k[0], s_x[1], s_y[1]), _spread(k[1], s_x[1], s_y[1]))
-    known &= least > 0
+    has_spread &= least > 0
     terms = [products.xy, xx.xy, yy.xy, xx.x, yy.x, count]
     for _ in range(_ROUNDS):
-        r_k, r_over = interval_product(found, k), interval_product(found, over)
+        r_k, r_over = interval_product(interval, k), interval_product(interval, over)
         of_x = plus(times(-2, m_y), times(2, interval_product(r_k, m_x)))
         of_y = plus(times(-2, m_x), times(2, interval_product(r_over, m_y)))
         of_xx = interval_product(r_k, plus(_squares(m_x), (xx.offset, xx.offset)))
@@ -136,8 +136,10 @@ def correlation(
         low, high = 2 * both[0] - error, 2 * both[1] + error
         with np.errstate(divide="ignore", invalid="ignore"):
             found_now = np.where(low > 0, low / most, low / least), np.where(high > 0, high / least, high / most)
-        found = _cut(tuple(np.where(known, f, e) for f, e in zip(found_now, (-1.0, 1.0), strict=True)), found)
-    return np.where(known, found[0], -1.0), np.where(known, found[1], 1.0)
+        interval = _cut(
+            tuple(np.where(has_spread, f, e) for f, e in zip(found_now, (-1.0, 1.0), strict=True)), interval
+        )
+    return np.where(has_spread, interval[0], -1.0), np.where(has_spread, interval[1], 1.0)
 
 
 def _spread(k: Floats, s_x: Floats, s_y: Floats) -> Floats:
@@ -179,8 +181,8 @@ def largest(a: Range) -> Floats:
     return np.maximum(np.abs(a[0]), np.abs(a[1]))
 
 
-def _cut(found: Sequence[Floats], within: Range) -> Range:
+def _cut(interval: Sequence[Floats], within: Range) -> Range:
     """The part of an interval within another; where there is none, the other: the noise was larger than its bar."""
-    low, high = np.maximum(found[0], within[0]), np.minimum(found[1], within[1])
+    low, high = np.maximum(interval[0], within[0]), np.minimum(interval[1], within[1])
     nothing = ~(low <= high)
     return np.where(nothing, within[0], low), np.where(nothing, within[1], high)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.query.estimate import statistics as st
-from discreet.query.estimate.estimators import Estimates, Floats, Recipe, possible
+from discreet.query.estimate.estimators import Estimate, Estimates, Floats, Recipe, possible
 from discreet.query.estimate.moment_intervals import Noisy, Products, correlation, covariance, mean
 from discreet.query.estimate.plug_in_moments import LEAST_MISS, plug_in_correlation, plug_in_covariance
 from discreet.query.estimate.statistics import Centred, Statistic
@@ -37,18 +38,22 @@ class Moment(Recipe):
     @property
     def needs(self) -> dict[Statistic, float]:
         """Products matter most."""
-        found: dict[Statistic, float] = {self.count: 1 / 4}
+        needs: dict[Statistic, float] = {self.count: 1 / 4}
         for statistic in (self.x_total, self.y_total):
-            found[statistic] = found.get(statistic, 0) + 1 / 2
+            needs[statistic] = needs.get(statistic, 0) + 1 / 2
         for part in (self.xy, self.xx, self.yy):
             if part is not None:
-                found[part.statistic] = found.get(part.statistic, 0) + 1
-        return found
+                needs[part.statistic] = needs.get(part.statistic, 0) + 1
+        return needs
 
     def value(self, noisy: Estimates) -> Floats:
         """The middle of all: the formula on the released numbers."""
         low, high = self._range(noisy, None)
         return (low + high) / 2
+
+    def size_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float) -> float:
+        """Of two columns it cannot be said: it may be 0."""
+        return Recipe.size_if(self, noise, rows) if self.x == self.y else 0.0
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """By inverting a test; where a number has several noises, the range when all move within their errors."""
@@ -133,8 +138,8 @@ class Moment(Recipe):
             corners = np.where(spread_high > flat, np.clip(corners, -1.0, 1.0), 0.0)
             return corners.min(axis=0), corners.max(axis=0)
         low, high = possible(corners.min(axis=0), corners.max(axis=0), -1.0, 1.0)
-        known = spread_low > flat  # a spread that may be nothing says nothing of the sign
-        return np.where(known, low, -1.0), np.where(known, high, 1.0)
+        has_sign = spread_low > flat  # a spread that may be nothing says nothing of the sign
+        return np.where(has_sign, low, -1.0), np.where(has_sign, high, 1.0)
 
     def _covariance(
         self, noisy: Estimates, xy: st.Product, x: st.Rows, y: st.Rows, miss: float | None
@@ -170,6 +175,6 @@ def _span(x: Centred) -> tuple[float, float]:
 
 
 def _read(noisy: Estimates, statistic: Statistic, unit: float) -> Noisy:
-    one = noisy[statistic]
-    assert one.own_noise is not None  # noqa: S101
-    return Noisy(one.middle / unit, one.own_noise, unit)
+    estimate = noisy[statistic]
+    assert estimate.own_noise is not None  # noqa: S101
+    return Noisy(estimate.middle / unit, estimate.own_noise, unit)

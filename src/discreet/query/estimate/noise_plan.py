@@ -99,7 +99,7 @@ class Noised:
     @property
     def event(self) -> Event:
         """What all that is drawn for it costs."""
-        chosen = [event for one in self.searches for event in 2 * [one.event]]
+        chosen = [event for search in self.searches for event in 2 * [search.event]]
         return events.Composed([*chosen, self.noise.event]) if chosen else self.noise.event
 
     @property
@@ -220,11 +220,11 @@ def _tree(leaves: int, gaussian: bool) -> Tree:
 
 def _roots(leaves: int) -> list[int]:
     """The least b with b^k >= leaves, for k levels."""
-    found = []
+    branchings = []
     for k in range(1, _MOST_LEVELS + 1):
         near = max(2, round(leaves ** (1 / k)) - 1)
-        found.append(next(b for b in range(near, leaves + 1) if b**k >= leaves))
-    return found
+        branchings.append(next(b for b in range(near, leaves + 1) if b**k >= leaves))
+    return branchings
 
 
 def tree_of(bins: Bins | QuantileCells, noise: Drawn | Noise) -> Tree:
@@ -294,8 +294,8 @@ def _ways(allowance: Allowance, selects: bool, chooses: bool = False) -> list[_W
 def _gaussian(epsilon: Fraction, delta: Fraction, chooses: bool = False) -> ZCDP | VectorBudget:
     """What Gaussian noise may use of an (ε, δ); for a few cells of noise ρ says more than the gap does."""
     promise = Approx(epsilon, delta)
-    found = None if chooses else vector_budget(promise)
-    return found if found is not None and found.mu_squared <= _WIDE else ZCDP(largest_zcdp(promise).rho)
+    vectors = None if chooses else vector_budget(promise)
+    return vectors if vectors is not None and vectors.mu_squared <= _WIDE else ZCDP(largest_zcdp(promise).rho)
 
 
 def _draft(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours) -> Draft:
@@ -305,18 +305,18 @@ def _draft(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours) -> Draft:
     gaussian = _for_naming(way, naming)
     sets = []
     for need, share in zip(needs, shares, strict=True):
-        found = {}
+        noised_set = {}
         for statistic in need.statistics:
             noise, budget = way.noise, part(way.budget, share[statistic])
             if gaussian is not None and need.selects and statistic == Units():
                 noise, budget = Noise.GAUSSIAN, part(gaussian, share[statistic] / naming)
-            found[statistic] = noised(statistic, need, noise, budget, neighbours)
-        sets.append(found)
+            noised_set[statistic] = noised(statistic, need, noise, budget, neighbours)
+        sets.append(noised_set)
     selecting = sum(need.selects for need in needs)
     by = way.noise if gaussian is None else Noise.GAUSSIAN
     selections = tuple(
-        _selection(found[Units()], need.caps, by, way.delta / selecting) if need.selects else None
-        for need, found in zip(needs, sets, strict=True)
+        _selection(noised_set[Units()], need.caps, by, way.delta / selecting) if need.selects else None
+        for need, noised_set in zip(needs, sets, strict=True)
     )
     return Draft(way, tuple(sets), selections, gaussian is not None)
 
@@ -324,7 +324,7 @@ def _draft(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours) -> Draft:
 def _plan(draft: Draft, allowance: Allowance) -> NoisePlan:
     """The noise with what all of it costs together."""
     sets, selections, noise = draft.sets, draft.selections, draft.way.noise
-    drawn = [event for found in sets for event in _events(found)]
+    drawn = [event for noised_set in sets for event in _events(noised_set)]
     event = events.Composed([*drawn, *(events.Threshold(0, s.delta) for s in selections if s is not None)])
     price: Event = event
     if isinstance(allowance, Approx) and (noise is Noise.GAUSSIAN or draft.apart):
@@ -341,10 +341,10 @@ def _for_naming(way: _Way, share: Fraction) -> ZCDP | VectorBudget | None:
     return _gaussian(share * way.budget.epsilon, way.apart)
 
 
-def _events(found: Mapping[Statistic, Noised]) -> list[Event]:
+def _events(noised_set: Mapping[Statistic, Noised]) -> list[Event]:
     """One event for each statistic that is drawn; one for all parts of a range, which move together like one."""
-    once = {paid_with(statistic): one.event for statistic, one in found.items()}
-    assert sum(map(paid_share, found)) == len(once), "a noise is drawn that no event counts"  # noqa: S101
+    once = {paid_with(statistic): drawn.event for statistic, drawn in noised_set.items()}
+    assert sum(map(paid_share, noised_set)) == len(once), "a noise is drawn that no event counts"  # noqa: S101
     return list(once.values())
 
 
@@ -357,14 +357,16 @@ def _shares(needs: list[Mapping[Statistic, float]], power: int) -> list[dict[Sta
     total = sum(sum(need.values()) for need in roots)
     whole = [{paid: max(1, round(_SHARES * r / total)) for paid, r in need.items()} for need in roots]
     divisor = sum(sum(need.values()) for need in whole)
-    return [{s: Fraction(found[paid_with(s)], divisor) for s in need} for need, found in zip(needs, whole, strict=True)]
+    return [
+        {s: Fraction(weights[paid_with(s)], divisor) for s in need} for need, weights in zip(needs, whole, strict=True)
+    ]
 
 
 def _together(need: Mapping[Statistic, float]) -> dict[Hashable, float]:
-    found: dict[Hashable, float] = {}
+    weights: dict[Hashable, float] = {}
     for statistic, weight in need.items():
-        found[paid_with(statistic)] = found.get(paid_with(statistic), 0.0) + weight
-    return found
+        weights[paid_with(statistic)] = weights.get(paid_with(statistic), 0.0) + weight
+    return weights
 
 
 def noised(
@@ -401,9 +403,9 @@ def noised(
     moves = Moves(l1, l2_squared)
     if isinstance(statistic, QuantileCells):
         assert not isinstance(budget, VectorBudget), "choices are paid for in epsilon or rho"  # noqa: S101
-        one, rest = split(budget, statistic.levels)
+        of_choices, rest = split(budget, statistic.levels)
         drawn = noise_for(rest, moves, 2)
-        return Noised(statistic, reach, drawn, searches(statistic, one, rows_move, drawn, neighbours))
+        return Noised(statistic, reach, drawn, searches(statistic, of_choices, rows_move, drawn, neighbours))
     return Noised(statistic, reach, noise_for(budget, moves, 2 if several else 1))
 
 
@@ -464,23 +466,27 @@ def _quantile(drawn: Drawn, miss: Fraction) -> int:
 
 def badness(plan: NoisePlan | Draft, needs: tuple[Need, ...]) -> float:
     """What is to be small: the squared errors weighted by importance, times the square of the largest threshold."""
-    pairs = [(need, found, s is not None) for need, found, s in zip(needs, plan.sets, plan.selections, strict=True)]
+    pairs = [
+        (need, noised_set, s is not None) for need, noised_set, s in zip(needs, plan.sets, plan.selections, strict=True)
+    ]
     errors = [
-        weight * (predicted_error(found[statistic]) / _size(statistic)) ** 2
-        for need, found, selects in pairs
+        weight * (predicted_error(noised_set[statistic]) / _size(statistic)) ** 2
+        for need, noised_set, selects in pairs
         for statistic, weight in need.statistics.items()
         if not (selects and statistic == Units())
     ]
     thresholds = [
-        s.threshold / found[Units()].scale for s, found in zip(plan.selections, plan.sets, strict=True) if s is not None
+        s.threshold / noised_set[Units()].scale
+        for s, noised_set in zip(plan.selections, plan.sets, strict=True)
+        if s is not None
     ]
     return (sum(errors) or 1.0) * max(thresholds, default=1.0) ** 2
 
 
-def predicted_error(one: Noised) -> float:
+def predicted_error(noised: Noised) -> float:
     """The error at 95 %; of quantiles in rows, with half a cell of the widest stretch."""
-    stretch = max((Fraction(s.shift, s.level.denominator) for s in one.searches), default=Fraction(0))
-    return one.error(0.05) + float(stretch * one.unit) / INNER
+    stretch = max((Fraction(s.shift, s.level.denominator) for s in noised.searches), default=Fraction(0))
+    return noised.error(0.05) + float(stretch * noised.unit) / INNER
 
 
 def _size(statistic: Statistic) -> float:

@@ -42,17 +42,17 @@ def plug_in_covariance(products: Products, count: Noisy, spans: tuple[Span, Span
     x, y = products.x, products.y
     total = products.total(n, x.values / n, y.values / n)
     means = np.clip(x.values / n, *spans[0]), np.clip(y.values / n, *spans[1])
-    off = [np.hypot(one.deviation, m * count.deviation) for one, m in zip((x, y), means, strict=True)]
+    off = [np.hypot(ones.deviation, m * count.deviation) for ones, m in zip((x, y), means, strict=True)]
     bent = off[0] * off[1] / n
     sizes = [np.abs(m) + d / n for m, d in zip(means, off, strict=True)]
     terms = [products.xy, x, count] if products.squares else [products.xy, x, y, count]
-    one = np.ones_like(n)
+    ones = np.ones_like(n)
     near = count.values > 2
     ends = [np.clip(total / (n - 1), *between)] * 2
     for i, side in 2 * ((0, 1.0), (1, -1.0)):  # the weight of the count depends on the end: twice is enough
         of_count = products.offset + means[0] * means[1] - ends[i]
-        outer = [one, 2 * sizes[0], of_count] if products.squares else [one, sizes[1], sizes[0], of_count]
-        inner = [one, -2 * means[0], of_count] if products.squares else [one, -means[1], -means[0], of_count]
+        outer = [ones, 2 * sizes[0], of_count] if products.squares else [ones, sizes[1], sizes[0], of_count]
+        inner = [ones, -2 * means[0], of_count] if products.squares else [ones, -means[1], -means[0], of_count]
         error = weighted_error(terms, outer, miss)
         near &= bent <= (_SQUARED if products.squares else _BENT) * error
         bend = np.zeros_like(n)
@@ -69,7 +69,7 @@ def _bend(terms: Sequence[Noisy], weights: Sequence[Floats], means: tuple[Floats
     The mean over the noises of sums and count, each as likely as what is then left for the noise of the products.
     """
     gaussian = isinstance(terms[0].noise.noise, Gaussian)
-    z = [one.deviation * part for one, part in zip(terms[1:], _lattice(len(terms) - 1, gaussian), strict=True)]
+    z = [term.deviation * part for term, part in zip(terms[1:], _lattice(len(terms) - 1, gaussian), strict=True)]
     left = at[:, None] - sum(w[:, None] * part for w, part in zip(weights[1:], z, strict=True))
     left /= terms[0].deviation
     density = np.exp(-(left**2) / 2 if gaussian else -math.sqrt(2) * np.abs(left))
@@ -100,10 +100,10 @@ def plug_in_correlation(
     n = np.maximum(count.values, 3.0)
     m_x, m_y = np.clip(x.x.values / n, *spans[0]), np.clip(y.x.values / n, *spans[1])
     terms = [products.xy, x.xy, y.xy, x.x, y.x, count]
-    no, one = np.zeros_like(n), np.ones_like(n)
-    of_xy = np.stack([one, no, no, -m_y, -m_x, products.offset + m_x * m_y])
-    of_xx = np.stack([no, one, no, -2 * m_x, no, x.offset + m_x**2])
-    of_yy = np.stack([no, no, one, no, -2 * m_y, y.offset + m_y**2])
+    no, ones = np.zeros_like(n), np.ones_like(n)
+    of_xy = np.stack([ones, no, no, -m_y, -m_x, products.offset + m_x * m_y])
+    of_xx = np.stack([no, ones, no, -2 * m_x, no, x.offset + m_x**2])
+    of_yy = np.stack([no, no, ones, no, -2 * m_y, y.offset + m_y**2])
     sums = [part.total(n, part.x.values / n, part.y.values / n) for part in (products, x, y)]
     low, high = np.full_like(n, -1.0), np.full_like(n, 1.0)
     near = count.values > 2
@@ -111,7 +111,7 @@ def plug_in_correlation(
         some = slice(start, start + _GROUPS)
         weights = of_xy[:, some], of_xx[:, some], of_yy[:, some]
         low[some], high[some], error, k = _correlation(terms, weights, [s[some] for s in sums], miss)
-        off_x, off_y = (one.deviation**2 + (m[some] * count.deviation) ** 2 for one, m in ((x.x, m_x), (y.x, m_y)))
+        off_x, off_y = (ones.deviation**2 + (m[some] * count.deviation) ** 2 for ones, m in ((x.x, m_x), (y.x, m_y)))
         near[some] &= (k * off_x + off_y / k) / n[some] <= _BENT * error
     return low, high, near & (low < high)
 
@@ -126,7 +126,7 @@ def _correlation(
     """
     of_xy, of_xx, of_yy = weights
     s_xy, s_xx, s_yy = sums
-    sizes = np.array([one.deviation for one in terms])[:, None] ** 2
+    sizes = np.array([term.deviation for term in terms])[:, None] ** 2
     cross = {(i, j): (sizes * weights[i] * weights[j]).sum(axis=0) for i in range(3) for j in range(i, 3)}
     middle = np.sqrt(np.maximum(s_yy, np.sqrt(cross[2, 2])) / np.maximum(s_xx, np.sqrt(cross[1, 1])))
     k = middle * _RATIOS[:, None]

@@ -189,12 +189,12 @@ class Part:
     def _estimated(self, clip: Clip, estimates: Estimates) -> Clip:
         cut = self.cuts.get(clip.column)
         measures = zip(self.measures, self.recipes, strict=True)
-        found = next(
+        measured = next(
             ((m, r) for m, r in measures if (m.measure.name == clip.column if clip.column else counts_rows(m))), None
         )
-        if cut is None or found is None or clip.of not in {"rows", "totals"}:
+        if cut is None or measured is None or clip.of not in {"rows", "totals"}:
             return clip
-        measure, recipe = found
+        measure, recipe = measured
         kind = measure.arguments[0].kind if measure.arguments else None
         step = float(kind.step) if isinstance(kind, Number) else 1.0
         share = cut.share_of(float(np.nansum(recipe.value(estimates))) / step)
@@ -227,13 +227,13 @@ class Part:
     @property
     def need(self) -> Need:
         """The statistics, and how much each matters."""
-        found: dict[Statistic, float] = {}
+        weights: dict[Statistic, float] = {}
         for recipe in self.recipes:
             for statistic, weight in recipe.needs.items():
-                found[statistic] = found.get(statistic, 0.0) + self.importance * weight
+                weights[statistic] = weights.get(statistic, 0.0) + self.importance * weight
         if self.selects:
-            found[Units()] = found.get(Units(), 0.0) + self.importance * SELECTING
-        return Need(caps=self._within_groups, statistics=found, grouped=bool(self.keys), selects=self.selects)
+            weights[Units()] = weights.get(Units(), 0.0) + self.importance * SELECTING
+        return Need(caps=self._within_groups, statistics=weights, grouped=bool(self.keys), selects=self.selects)
 
     @property
     def group_count(self) -> int | None:
@@ -277,13 +277,13 @@ class Part:
         """The same groups with these measures, each with its recipe."""
         once = bool(self.keys) and each_counts_once(self.caps)
         many = self.group_count if self.searches else None
-        found = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian, groups=many)
-        return replace(self, measures=measures, recipes=found)
+        chosen = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian, groups=many)
+        return replace(self, measures=measures, recipes=chosen)
 
     def with_gaussian_noise(self) -> Part:
         """The same with the recipes that are best when all noise is Gaussian."""
-        found = replace(self, gaussian=True)
-        return found if self.given else found.asking(self.measures)
+        gaussian = replace(self, gaussian=True)
+        return gaussian if self.given else gaussian.asking(self.measures)
 
     def with_trees(self) -> Part:
         """The same with all quantiles off trees, if several of one column are searched for."""
@@ -338,31 +338,31 @@ class Prepared:
         return self.asked.outcome
 
 
-def prepare(asked: LoweredQuestion) -> Prepared:
+def prepare(question: LoweredQuestion) -> Prepared:
     """The grouping sets of a question with their recipes; refuses what cannot be answered."""
-    if not asked.measures and not any(key.typed.keys is None for key in asked.keys):
+    if not question.measures and not any(key.typed.keys is None for key in question.keys):
         raise BadQuestion("nothing is asked of the data here: add an aggregate such as COUNT(*)")
-    by_name = {key.name: key for key in asked.keys}
-    if asked.caps.auto and not asked.keys and _counts_units(asked):
-        asked = replace(asked, caps=ONE_ROW)
+    by_name = {key.name: key for key in question.keys}
+    if question.caps.auto and not question.keys and _counts_units(question):
+        question = replace(question, caps=ONE_ROW)
     parts = []
-    for names in asked.sets:
+    for names in question.sets:
         keys = tuple(by_name[name] for name in names)
         listed = {key.name: key.typed.keys for key in keys}
-        _check_keys(keys, how_many_groups(listed, asked.key_sets))
-        exists = existing(listed, asked.key_sets)
+        _check_keys(keys, how_many_groups(listed, question.key_sets))
+        exists = existing(listed, question.key_sets)
         if exists == ():
             raise BadQuestion("the conditions leave no combination of keys that exists; change them")
-        whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
-        part = Part(whole, asked.caps, keys, (), (), asked.notes, exists=exists)
-        parts.append(part.asking(asked.measures))
-    return Prepared(asked, tuple(parts), tuple(prepare(one) for one in asked.beside))
+        whole = _in_some_group(question.whole, [key for key in question.keys if key.name not in names])
+        part = Part(whole, question.caps, keys, (), (), question.notes, exists=exists)
+        parts.append(part.asking(question.measures))
+    return Prepared(question, tuple(parts), tuple(prepare(other) for other in question.beside))
 
 
-def _counts_units(asked: LoweredQuestion) -> bool:
+def _counts_units(question: LoweredQuestion) -> bool:
     """Whether only units are counted, each once, so that no cap is needed."""
-    found = recipes(asked.measures)
-    return all(statistic == Units() for recipe in found for statistic in recipe.needs)
+    chosen = recipes(question.measures)
+    return all(statistic == Units() for recipe in chosen for statistic in recipe.needs)
 
 
 def _in_some_group(whole: Relation, away: list[LoweredKey]) -> Relation:
@@ -446,34 +446,34 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
             salt="" if most is None else salt,
         )
 
-    totals = [(s, one) for s, one in noised.items() if isinstance(s, Rows) and s.clip is not None]
+    totals = [(s, noised_one) for s, noised_one in noised.items() if isinstance(s, Rows) and s.clip is not None]
     together: dict[Weights, list[Rows | Units]] = {}
     alone: list[Job] = []
-    for statistic, one in noised.items():
+    for statistic, noised_one in noised.items():
         match statistic:
             case Rows(clip=int()):
                 continue
             case Rows() | Units():
-                together.setdefault(one.weights, []).append(statistic)
+                together.setdefault(noised_one.weights, []).append(statistic)
             case Bins(value=value, whole=whole) | QuantileCells(bins=Bins(value=value, whole=whole)):
                 split = WorkKey("__bin", moved(value), None)
                 # Of many fine bins one is as good as another: picking one is half the work of spreading over all.
-                pick = _line(salt) if one.weights.per_group == 1 and keys and not whole else None
-                alone.append(Job(work((RowSum(Literal(1)),), one.weights, split, pick), (statistic,)))
+                pick = _line(salt) if noised_one.weights.per_group == 1 and keys and not whole else None
+                alone.append(Job(work((RowSum(Literal(1)),), noised_one.weights, split, pick), (statistic,)))
             case Distinct(value=value, own=own, most=most_pairs):
                 cap = most_pairs or values_kept(part.need.caps, own=own, grouped=bool(part.keys))
                 distinct = DistinctWork(source=source, unit=UNIT, keys=keys, value=moved(value), cap=cap, salt=salt)
                 alone.append(Job(distinct, (statistic,)))
     sums = [
         Job(
-            work(tuple(RowSum(moved(s.value)) if isinstance(s, Rows) else UnitSum() for s in found), weights),
-            tuple(found),
+            work(tuple(RowSum(moved(s.value)) if isinstance(s, Rows) else UnitSum() for s in statistics), weights),
+            tuple(statistics),
         )
-        for weights, found in together.items()
+        for weights, statistics in together.items()
     ]
     sums.sort(key=lambda job: Units() not in job.statistics)
     if totals:
-        cells = tuple(ClippedSum(Total(moved(s.value)), one.weights.cap) for s, one in totals)
+        cells = tuple(ClippedSum(Total(moved(s.value)), noised_one.weights.cap) for s, noised_one in totals)
         clipped = TotalsWork(
             source=source,
             unit=UNIT,

@@ -149,12 +149,12 @@ def edges(stretches: Iterable[tuple[int, int]], bins: int) -> Integers:
     >>> edges([(5, 7), (50, 50)], 100).tolist()
     [0, 2, 5, 6, 7, 8, 11, 49, 50, 51, 52, 100]
     """
-    found = {0, bins}
+    borders = {0, bins}
     for first, last in stretches:
         wide = last - first + 1
-        found |= {first + k * wide // INNER for k in range(INNER + 1)}
-        found |= {max(first - wide, 0), min(last + 1 + wide, bins)}
-    return np.array(sorted(found), dtype=np.int64)
+        borders |= {first + k * wide // INNER for k in range(INNER + 1)}
+        borders |= {max(first - wide, 0), min(last + 1 + wide, bins)}
+    return np.array(sorted(borders), dtype=np.int64)
 
 
 # --- which way is predicted to be nearer: in rows, for ε = 1 or ρ = 1/2 and one row per unit --------------------------
@@ -182,14 +182,14 @@ def _tree_errors(tree: Tree, levels: tuple[Fraction, ...], gaussian: bool) -> fl
 
 def _errors(levels: tuple[Fraction, ...], choices: Fraction, gaussian: bool) -> list[float]:
     """The noise, and half a cell of the stretch."""
-    left, one = float(1 - choices), float(choices) / (2 * len(levels))
-    found = []
+    left, per_choice = float(1 - choices), float(choices) / (2 * len(levels))
+    errors = []
     for level, weight in zip(levels, _weights(levels), strict=True):
         each = float(max(level, 1 - level))
         noise = 2 * sqrt(weight * (1 / left if gaussian else 2 / left**2))
-        rate = sqrt(one) / each if gaussian else one / (2 * each)
-        found.append(noise + (noise + _SURE / rate) / INNER)
-    return found
+        rate = sqrt(per_choice) / each if gaussian else per_choice / (2 * each)
+        errors.append(noise + (noise + _SURE / rate) / INNER)
+    return errors
 
 
 @lru_cache(maxsize=256)

@@ -79,13 +79,13 @@ def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[Message
     """All that there is to say of an answer whose finest groups are those of a part."""
     shown = {name for name, _ in outcome.columns}
     both = zip(part.names, part.recipes, strict=True)
-    found = [
+    notes = [
         _without_use(name, recipe, estimates, is_null=name in part.bounded) for name, recipe in both if name in shown
     ]
-    found += [_named_from(estimates), _with_empty_groups(outcome, part), _limited_to_empty_groups(outcome, part)]
+    notes += [_named_from(estimates), _with_empty_groups(outcome, part), _limited_to_empty_groups(outcome, part)]
     if outcome.asked_at is not None:
-        found.append(message("asked_at", moment=outcome.asked_at.isoformat(sep=" ")))
-    return tuple(one for one in found if one is not None)
+        notes.append(message("asked_at", moment=outcome.asked_at.isoformat(sep=" ")))
+    return tuple(note for note in notes if note is not None)
 
 
 def _with_empty_groups(outcome: Outcome, part: Part) -> Message | None:
@@ -94,7 +94,9 @@ def _with_empty_groups(outcome: Outcome, part: Part) -> Message | None:
         return None
     if outcome.having is not None or any(below.having is not None for below in outcomes_below(outcome)):
         return None
-    touched = [one.function.upper() for one in outcome.regroup.measures if one.function not in _WITHOUT_EMPTY]
+    touched = [
+        measure.function.upper() for measure in outcome.regroup.measures if measure.function not in _WITHOUT_EMPTY
+    ]
     if not touched:
         return None
     return message("empty_groups", aggregates=tuple(dict.fromkeys(touched)), groups=part.group_count)

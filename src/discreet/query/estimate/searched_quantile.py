@@ -95,7 +95,7 @@ class SearchedQuantile(Recipe):
         estimate = noisy[self.cells]
         noised, level = estimate.noised, self.level
         assert noised is not None  # noqa: S101
-        found = []
+        ends_of_groups = []
         for cells in _unpacked(estimate.values):
             below, many = cells.below, len(cells.counts)
             error, target = noised.cell_errors(many, level, miss), below[-1] * float(level)
@@ -104,8 +104,10 @@ class SearchedQuantile(Recipe):
             if below[-1] + estimate.error(miss) < 0:  # surely fewer rows than none: it says nothing
                 first, last = 0, many - 1
             low, high = cells.borders[first], cells.borders[min(last, many - 1) + 1]
-            found.append((self._at(float(low)), self._at(float(high) - (1.0 if self.cells.bins.whole else 0.0))))
-        low_ends, high_ends = np.array(found).reshape(-1, 2).T
+            ends_of_groups.append(
+                (self._at(float(low)), self._at(float(high) - (1.0 if self.cells.bins.whole else 0.0)))
+            )
+        low_ends, high_ends = np.array(ends_of_groups).reshape(-1, 2).T
         value = self.value(noisy)
         return np.minimum(low_ends, value), np.maximum(high_ends, value)
 
@@ -121,19 +123,19 @@ class SearchedQuantile(Recipe):
         """
         noised = noise(self.cells, np.zeros((0, 0))).noised
         assert noised is not None  # noqa: S101
-        last, found = self.cells.bins.bins - 1, []
+        last, errors = self.cells.bins.bins - 1, []
         for place in _PLACES:
             stretches = []
-            for one in noised.searches:
-                away = float(one.shift / one.level.denominator * noised.unit) / max(rows, 1e-9)
-                middle = float(one.level) + 2 * away / INNER * place
+            for search in noised.searches:
+                away = float(search.shift / search.level.denominator * noised.unit) / max(rows, 1e-9)
+                middle = float(search.level) + 2 * away / INNER * place
                 first, second = ((middle + side * away) * (last + 1) for side in (-1, 1))
                 stretches.append((min(max(int(first), 0), last), min(max(int(second), 0), last)))
             here: Estimates = {self.cells: noise(self.cells, self._even(stretches, rows))}
             (low,), (high,) = self.ends(here, miss)
             (value,) = self.value(here)
-            found.append(max(high - value, value - low))
-        return float(np.mean(found))
+            errors.append(max(high - value, value - low))
+        return float(np.mean(errors))
 
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
         return self._even([(0, self.cells.bins.bins - 1)], rows)

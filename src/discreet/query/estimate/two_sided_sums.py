@@ -100,10 +100,10 @@ class Combined(FromSides):
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The error of the combined noise, whose law is known."""
-        found = [noisy[part] for part in self.parts]
-        error = _error(self.shares, found, miss)
-        middle, values = self._combined([e.middle for e in found]), self._combined([e.values for e in found])
-        if not isinstance(found[0], Fitted):
+        estimates = [noisy[part] for part in self.parts]
+        error = _error(self.shares, estimates, miss)
+        middle, values = self._combined([e.middle for e in estimates]), self._combined([e.values for e in estimates])
+        if not isinstance(estimates[0], Fitted):
             return rounded(values, middle - error, middle + error, self.is_whole)
         least, most = self._possible
         low, high = possible(middle - error, middle + error, least, most)
@@ -127,8 +127,8 @@ class Combined(FromSides):
 def _error(shares: Sequence[float], parts: Sequence[Estimate], miss: float) -> float:
     """Of Σ share · part."""
     if all(part.law for part in parts):
-        law = [one.times(share) for share, part in zip(shares, parts, strict=True) for one in part.law]
-        return sum_error([one for one in law if one.weight], miss)
+        law = [noise.times(share) for share, part in zip(shares, parts, strict=True) for noise in part.law]
+        return sum_error([noise for noise in law if noise.weight], miss)
     return sum(abs(share) * part.error(miss / len(parts)) for share, part in zip(shares, parts, strict=True))
 
 
@@ -148,9 +148,9 @@ class Count(Combined):
     @property
     def shares(self) -> tuple[float, ...]:
         """(above + below)/range is the number of rows, and 2·``null_side``/range for each row without a value."""
-        one = 1 / float(self.sides.range)
-        absent = (1 / float(self.sides.null_absent) if self.all_rows else 0.0) - 2 * self.null_share * one
-        return (one, one, absent)[: len(self.parts)]
+        per_row = 1 / float(self.sides.range)
+        absent = (1 / float(self.sides.null_absent) if self.all_rows else 0.0) - 2 * self.null_share * per_row
+        return (per_row, per_row, absent)[: len(self.parts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ class Mean(FromSides):
 
     def value(self, noisy: Estimates) -> Floats:
         """The middle of the range, moved by the difference of the sides; as if there were one row at least."""
-        above, below = (one.values for one in self.both(noisy))
+        above, below = (side.values for side in self.both(noisy))
         low, reach = float(self.sides.low), float(self.sides.range)
         absent = [noisy[part].values for part in self.parts[2:]]
         count = np.maximum((above + below - 2 * self.null_share * sum(absent)) / reach, 1.0)
@@ -180,11 +180,11 @@ class Mean(FromSides):
     def error_at_most(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
         """Both noises matter most where all values lie at one end of the range."""
         every, none = np.array([rows * float(self.sides.range)]), np.zeros(1)
-        found = [self.error_if(noise, rows, miss)]
+        errors = [self.error_if(noise, rows, miss)]
         for at_end in (self.sides.above, self.sides.below):
             noisy: Estimates = {part: noise(part, every if part == at_end else none) for part in self.parts}
-            found.append(self.bar(noisy, miss))
-        return max(found)
+            errors.append(self.bar(noisy, miss))
+        return max(errors)
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The shares s of the range for which (1 - s) · above is near enough to s · below, both without the part of the
@@ -192,19 +192,19 @@ class Mean(FromSides):
 
         Where more than one noise is in a side, the mean rises with the one and falls with the other: two corners.
         """
-        found = [noisy[part] for part in self.parts]
+        estimates = [noisy[part] for part in self.parts]
         value, start, reach = self.value(noisy), float(self.sides.low), float(self.sides.range)
-        noises = [one.own_noise for one in found if one.own_noise is not None]
-        if len(noises) == len(found):
-            lines = (Line(1.0, -1.0), Line(0.0, -1.0), Line(-self.null_share, 2 * self.null_share))[: len(found)]
-            low, high = ratio([one.middle for one in found], noises, lines, (0.0, 1.0), miss)
+        noises = [estimate.own_noise for estimate in estimates if estimate.own_noise is not None]
+        if len(noises) == len(estimates):
+            lines = (Line(1.0, -1.0), Line(0.0, -1.0), Line(-self.null_share, 2 * self.null_share))[: len(estimates)]
+            low, high = ratio([estimate.middle for estimate in estimates], noises, lines, (0.0, 1.0), miss)
             return np.minimum(start + reach * low, value), np.maximum(start + reach * high, value)
-        each = miss / len(found)
-        (a, b), (c, d), *third = (one.ends(each) for one in found)
+        each = miss / len(estimates)
+        (a, b), (c, d), *third = (estimate.ends(each) for estimate in estimates)
         for least, most in third:
             a, c = (end - self.null_share * most for end in (a, c))
             b, d = (end - self.null_share * least for end in (b, d))
-        missed = np.logical_or.reduce([misses(one, each) for one in found])
+        missed = np.logical_or.reduce([misses(estimate, each) for estimate in estimates])
         low, high = np.minimum(self.ratio(a, d, 0.0), value), np.maximum(self.ratio(b, c, 1.0), value)
         return np.where(missed, start, low), np.where(missed, start + reach, high)
 

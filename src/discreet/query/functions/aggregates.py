@@ -53,9 +53,9 @@ DERIVED = {
     "regr_avgx": "AVG(x) of rows with both", "regr_avgy": "AVG(y) of rows with both",
 }  # fmt: skip
 """Made of other aggregates, which are released."""
-NAMES = frozenset(name for one in AGGREGATES for name in one.sql) | frozenset(POPULATION) | frozenset(DERIVED)
+NAMES = frozenset(name for each in AGGREGATES for name in each.sql) | frozenset(POPULATION) | frozenset(DERIVED)
 """All names of aggregates in SQL."""
-PLAIN = {name: one for one in AGGREGATES if one.many for name in one.sql}
+PLAIN = {name: each for each in AGGREGATES if each.many for name in each.sql}
 """Those that take so many arguments and nothing else."""
-WRITTEN = {one.aggregate: one.sql[0].upper() for one in AGGREGATES if one.sql}
+WRITTEN = {each.aggregate: each.sql[0].upper() for each in AGGREGATES if each.sql}
 """How they are printed."""

@@ -92,19 +92,19 @@ def align(
 
     Exact: refuses where it would have to round to make room.
     """
-    found = list(parts)
-    for x in found:
+    aligned = list(parts)
+    for x in aligned:
         number(x, what)
     while True:
-        step = _common(found)
-        sizes = [_size(x, step) for x in found if not is_wide(x)]
+        step = _common(aligned)
+        sizes = [_size(x, step) for x in aligned if not is_wide(x)]
         if not sizes or total(sizes) < LARGEST:
-            return tuple(_refined(x, step, what) for x in found)
-        fine = [i for i, x in enumerate(found) if constant(x) is None and _bits(x) > KEEP]
-        if exact or not fine or any(is_wide(x) for x in found):
+            return tuple(_refined(x, step, what) for x in aligned)
+        fine = [i for i, x in enumerate(aligned) if constant(x) is None and _bits(x) > KEEP]
+        if exact or not fine or any(is_wide(x) for x in aligned):
             refuse(f"the numbers of {what} are too far apart in size", bound(*parts))
-        finest = min(fine, key=lambda i: _number(found[i]).step)
-        found[finest] = coarser(found[finest], 1)
+        finest = min(fine, key=lambda i: _number(aligned[i]).step)
+        aligned[finest] = coarser(aligned[finest], 1)
 
 
 def coarser(x: Typed, bits: int) -> Typed:
@@ -241,9 +241,9 @@ def mul(x: Typed, y: Typed) -> Typed:
     a, b = number(x, "*"), number(y, "*")
     if (times := value_of(y)) is not None:
         return _scaled(x, times)
-    for one in (x, y):
-        if is_wide(one):
-            refuse("a product needs numbers with bounds", bound(one))
+    for factor in (x, y):
+        if is_wide(factor):
+            refuse("a product needs numbers with bounds", bound(factor))
     while max(abs(p * q) for p in (a.low, a.high) for q in (b.low, b.high)) >= LARGEST:
         if _bits(x) >= _bits(y):
             x = coarser(x, 1)
@@ -316,8 +316,8 @@ def _divisors(kind: Number) -> list[int]:
 
 
 def _towards_zero(p: int, q: int) -> int:
-    found = abs(p) // abs(q)
-    return found if (p < 0) == (q < 0) else -found
+    quotient = abs(p) // abs(q)
+    return quotient if (p < 0) == (q < 0) else -quotient
 
 
 # --- rounding -------------------------------------------------------------------------------------------------------

@@ -59,12 +59,12 @@ def _cast_decimal(x: Typed, digits: Typed | None = None, precision: Typed | None
         return _no_cast(x, "DECIMAL")
     if digits is None:
         return plain(x)
-    found = arithmetic.rounded(x, digits)
+    rounded = arithmetic.rounded(x, digits)
     if precision is None:
-        return found
+        return rounded
     places = integer_literal(precision, "the digits of DECIMAL(p, s)", 1, 38)
     after = integer_literal(digits, "the digits after the point of DECIMAL(p, s)", 0, places)
-    return _fitting(found, Fraction(10**places - 1, 10**after))
+    return _fitting(rounded, Fraction(10**places - 1, 10**after))
 
 
 def _decimal_of_text(x: Typed, digits: Typed, precision: Typed) -> Typed:
@@ -85,10 +85,10 @@ def _decimal_of_text(x: Typed, digits: Typed, precision: Typed) -> Typed:
     ))  # fmt: skip
     cells = Call("case", (good, call("add", call("mul", near, finer), part), Literal(None)))
     exact = made(Fraction(1, finer), -(most + 1) * finer, (most + 1) * finer, cells, nullable=True)
-    found = _fitting(arithmetic.rounded(exact, digits), Fraction(10**places - 1, 10**after))
-    assert isinstance(found.kind, Number)  # noqa: S101
+    rounded = _fitting(arithmetic.rounded(exact, digits), Fraction(10**places - 1, 10**after))
+    assert isinstance(rounded.kind, Number)  # noqa: S101
     # What digits allow is no bound that anybody declared: claimed is what marks a number without one.
-    return made(found.kind.step, -LARGEST, LARGEST, found.lowered, nullable=True)
+    return made(rounded.kind.step, -LARGEST, LARGEST, rounded.lowered, nullable=True)
 
 
 def _fitting(x: Typed, most: Fraction) -> Typed:

@@ -21,22 +21,22 @@ FAMILIES: dict[str, tuple[Function, ...]] = {
     "Dates and times": DATES,
     "Casts": CASTS,
 }
-FUNCTIONS: dict[str, Function] = {one.name: one for family in FAMILIES.values() for one in family}
-BY_SQL_NAME: dict[str, Function] = {name: one for one in FUNCTIONS.values() for name in one.names}
+FUNCTIONS: dict[str, Function] = {each.name: each for family in FAMILIES.values() for each in family}
+BY_SQL_NAME: dict[str, Function] = {name: each for each in FUNCTIONS.values() for name in each.names}
 READINGS: dict[str, Reading] = {**NUMBER_READINGS, **LOGIC_READINGS, **TEXT_READINGS, **DATE_READINGS}
-PARTS: dict[str, str] = {word: one.name for one in FUNCTIONS.values() for word in one.parts}
+PARTS: dict[str, str] = {word: each.name for each in FUNCTIONS.values() for word in each.parts}
 """What EXTRACT and DATE_PART know, besides DOW."""
-OF_RELEASED = frozenset(one.name for one in FUNCTIONS.values() if one.meaning is not None) | {"grouping"}
+OF_RELEASED = frozenset(each.name for each in FUNCTIONS.values() if each.meaning is not None) | {"grouping"}
 """What may be computed from released values; ``grouping`` is of their keys."""
 
 
 def apply(name: str, arguments: Sequence[Typed]) -> Typed:
     """The typed result of a function; refuses unknown names and wrong numbers of arguments."""
-    found = FUNCTIONS.get(name)
-    if found is None:
+    function = FUNCTIONS.get(name)
+    if function is None:
         near = get_close_matches(name, FUNCTIONS, n=1)
         raise Unsupported(
             f"the function {name}", f"did you mean {near[0]}?" if near else "the SQL page lists those that can"
         )
-    check_count(name, len(arguments), found.arguments)
-    return found.rule(*arguments)
+    check_count(name, len(arguments), function.arguments)
+    return function.rule(*arguments)

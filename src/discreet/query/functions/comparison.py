@@ -60,13 +60,13 @@ def is_in(x: Typed, *listed: Typed) -> Typed:
     """x IN (constants); a constant that x cannot be is left out."""
     if not listed:
         refuse("IN needs at least one constant")
-    found: list[Value] = []
-    for one in listed:
-        if is_null_literal(one):
+    values: list[Value] = []
+    for constant_ in listed:
+        if is_null_literal(constant_):
             refuse("NULL in the list of IN matches nothing; leave it out, or write OR x IS NULL")
-        if constant(one) is None:
+        if constant(constant_) is None:
             refuse("IN needs constants; write x = y OR x = z for others")
-        a, b = _met(x, one)
+        a, b = _met(x, constant_)
         if type(a.kind) is not type(x.kind):
             refuse("IN needs constants of the column's own kind")
         value: Value = constant(b)
@@ -75,10 +75,10 @@ def is_in(x: Typed, *listed: Typed) -> Typed:
             if cells.denominator != 1 or not a.kind.low <= cells <= a.kind.high:
                 continue
             value = int(cells)
-        if value not in found:
-            found.append(value)
-    if found:
-        return _truth(Call("in", (x.lowered, *map(Literal, found))), x)
+        if value not in values:
+            values.append(value)
+    if values:
+        return _truth(Call("in", (x.lowered, *map(Literal, values))), x)
     assert isinstance(x.kind, Number)  # noqa: S101
     return _truth(call("lt", x.lowered, x.kind.low), x)  # never true, and NULL where x is
 
@@ -162,14 +162,14 @@ def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
 
 def _how_to_compare(*parts: Typed) -> str:
     """What to write instead."""
-    match {type(one.kind) for one in parts}:
+    match {type(part.kind) for part in parts}:
         case kinds if kinds == _QUOTED:
-            text = next(shown(one) for one in parts if isinstance(one.kind, Text))
+            text = next(shown(part) for part in parts if isinstance(part.kind, Text))
             return f"; write the number in quotes, '8', or CAST({text} AS BIGINT)"
         case kinds if kinds == {Duration, Number}:
             return "; two dates differ by a number of days, as in > 2, and two times by an INTERVAL '2 days'"
         case kinds if Number in kinds and kinds & {Date, Timestamp}:
-            moment = next(shown(one) for one in parts if isinstance(one.kind, Date | Timestamp))
+            moment = next(shown(part) for part in parts if isinstance(part.kind, Date | Timestamp))
             return f"; write DATE '2025-01-31', or take a part: YEAR({moment})"
     return ""
 
@@ -183,10 +183,10 @@ def read_as(x: Typed, kind: Kind) -> Typed:
         return _literal_number(text)
     if not isinstance(text, str) or not isinstance(kind, (Date, Timestamp)):
         return x
-    found = text_to_moment(text)
-    if found is None:
+    moment = text_to_moment(text)
+    if moment is None:
         refuse("a text beside a date or a time must be written as 2024-12-31 or 2024-12-31 23:59:59")
-    return literal_time(found) if isinstance(found, datetime) else literal_date(found)
+    return literal_time(moment) if isinstance(moment, datetime) else literal_date(moment)
 
 
 def _literal_number(text: str) -> Typed:
@@ -251,8 +251,8 @@ def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
         real = list(align(plain, what))
         if isinstance(first, Duration):
             real = [replace(p, kind=Duration(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)]
-    found = iter(real)
-    return union([p.kind for p in real]), tuple(p if is_null_literal(p) else next(found) for p in parts)
+    unified = iter(real)
+    return union([p.kind for p in real]), tuple(p if is_null_literal(p) else next(unified) for p in parts)
 
 
 def _cells(kind: Number) -> tuple[int, int]:
@@ -278,6 +278,6 @@ def union(kinds: Sequence[Kind]) -> Kind:
 
 def longest(kinds: Sequence[Kind], together: Callable[[Iterable[int]], int]) -> int | None:
     """How long texts of these kinds are together; None if one of them has no end."""
-    found = [k.longest for k in kinds if isinstance(k, Text)]
-    known = [n for n in found if n is not None]
-    return together(known) if len(known) == len(found) else None
+    lengths = [k.longest for k in kinds if isinstance(k, Text)]
+    ended = [n for n in lengths if n is not None]
+    return together(ended) if len(ended) == len(lengths) else None

@@ -116,10 +116,10 @@ def power(x: Typed, exponent: Typed) -> Typed:
 def _whole_power(x: Typed, n: int) -> Typed:
     if n == 0:
         return add(mul(x, _constant(Fraction(0))), _constant(Fraction(1)))
-    found = x
+    powered = x
     for _ in range(abs(n) - 1):
-        found = mul(found, x)
-    return found if n > 0 else div(_constant(Fraction(1)), found)
+        powered = mul(powered, x)
+    return powered if n > 0 else div(_constant(Fraction(1)), powered)
 
 
 def _power_of_constant(base: Fraction, exponent: Typed) -> Typed:
@@ -203,12 +203,12 @@ def _followed(x: Typed, what: str, curve: Curve, *, first: int) -> Typed:
     return _of_domain(x, kind, low, made(step, table[1], table[-5], cells, x))
 
 
-def _of_domain(x: Typed, kind: Number, first: int, found: Typed) -> Typed:
+def _of_domain(x: Typed, kind: Number, first: int, typed: Typed) -> Typed:
     """NULL below the first cell that has a value."""
     if kind.low >= first:
-        return found
-    lowered: Expression = Call("case", (call("lt", x.lowered, first), Literal(None), found.lowered))
-    return Typed(found.kind, nullable=True, lowered=lowered)
+        return typed
+    lowered: Expression = Call("case", (call("lt", x.lowered, first), Literal(None), typed.lowered))
+    return Typed(typed.kind, nullable=True, lowered=lowered)
 
 
 @lru_cache(maxsize=64)
@@ -248,13 +248,13 @@ def _knots(curve: Curve, unit: Fraction, low: int, high: int) -> list[int]:
     if high - low <= PIECES:
         return list(range(low, high + 1))
     first, last = curve.place(_at(unit, low)), curve.place(_at(unit, high))
-    found = {*range(low, low + _SINGLE), high}
+    knots = {*range(low, low + _SINGLE), high}
     for i in range(1, PIECES):
         value = curve.back(_DIGITS.add(first, _DIGITS.divide(_DIGITS.multiply(last - first, Decimal(i)), PIECES)))
-        found.add(round(Fraction(value) / unit))
+        knots.add(round(Fraction(value) / unit))
     if curve.base is not None:
-        found |= {int(t) for n in range(-64, 65) if (t := Fraction(curve.base) ** n / unit).denominator == 1}
-    return sorted(t for t in found if low <= t <= high)
+        knots |= {int(t) for n in range(-64, 65) if (t := Fraction(curve.base) ** n / unit).denominator == 1}
+    return sorted(t for t in knots if low <= t <= high)
 
 
 def _at(unit: Fraction, cells: int | Fraction) -> Decimal:

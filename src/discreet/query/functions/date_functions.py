@@ -109,7 +109,7 @@ def _padded(rule: Callable[[Typed], Typed], digits: int) -> Callable[[Typed], Ex
 def _named(part: str, names: Sequence[str]) -> Callable[[Typed], Expression]:
     def lowered(x: Typed) -> Expression:
         number = call(part, x.lowered)
-        whens = [one for i, name in enumerate(names, 1) for one in (call("eq", number, i), Literal(name))]
+        whens = [branch for i, name in enumerate(names, 1) for branch in (call("eq", number, i), Literal(name))]
         return Call("case", (*whens, Literal(None)))
 
     return lowered
@@ -146,12 +146,12 @@ _OF_TO_CHAR = {"YYYY": "Y", "YY": "y", "MM": "m", "DDD": "j", "DD": "d", "HH24":
 
 def _pieces(form: str) -> list[tuple[str, _Code | None]] | None:
     """Plain texts (without a code) and codes; None if there are others."""
-    found: list[tuple[str, _Code | None]] = []
+    pieces: list[tuple[str, _Code | None]] = []
     for code, text in re.findall(r"%(.?)|([^%]+)", form, re.DOTALL):
         if not text and code != "%" and code not in _CODES:
             return None
-        found.append((text or "%", None) if text or code == "%" else (code, _CODES[code]))
-    return found
+        pieces.append((text or "%", None) if text or code == "%" else (code, _CODES[code]))
+    return pieces
 
 
 def _strftime(x: Typed, form: Typed) -> Typed:
@@ -190,10 +190,10 @@ def _by_words(apply: Build[T], x: T, form: T, *, what: str, codes: Mapping[str, 
     if not isinstance(form, Literal) or not isinstance(form.value, str):
         return apply("strftime", x, form)
     words = "|".join(sorted(codes, key=len, reverse=True))
-    found = re.findall(rf"({words})|([^A-Za-z{sign}]+)|(.)", form.value, re.DOTALL)
-    if any(other for _, _, other in found):
+    tokens = re.findall(rf"({words})|([^A-Za-z{sign}]+)|(.)", form.value, re.DOTALL)
+    if any(other for _, _, other in tokens):
         raise Unsupported(f"this form of {what}", f"use {', '.join(codes)} and marks, or STRFTIME(x, '%Y-%m')")
-    texts = (f"%{codes[word]}" if word else text.replace("%", "%%") for word, text, _ in found)
+    texts = (f"%{codes[word]}" if word else text.replace("%", "%%") for word, text, _ in tokens)
     return apply("strftime", x, Literal("".join(texts)))
 
 
@@ -215,7 +215,7 @@ def _date_add(apply: Build[T], unit: T, number: T, x: T) -> T:
 
 def _interval_form(arguments: Arguments, inside: list[Written]) -> Written:
     """As SQL reads it; a sum of several is one of each."""
-    unit, amount = (one.value if isinstance(one, Literal) else None for one in arguments)
+    unit, amount = (argument.value if isinstance(argument, Literal) else None for argument in arguments)
     return f"INTERVAL '{amount} {unit}'", ATOM
 
 
@@ -230,12 +230,12 @@ def _full_units(apply: Build[T], unit: T, x: T, y: T) -> T:
         raise Unsupported(
             "the unit of this TIMESTAMPDIFF", f"use one of month, quarter, year, {', '.join(durations.SECONDS)}"
         )
-    month, one, none = Literal("month"), Literal(Fraction(1)), Literal(Fraction(0))
+    month, single, none = Literal("month"), Literal(Fraction(1)), Literal(Fraction(0))
     first, second = (apply("seconds_between", apply("date_trunc", month, z), z) for z in (x, y))
     early = apply("and", apply("le", x, y), apply("lt", second, first))
     late = apply("and", apply("gt", x, y), apply("gt", second, first))
     months = apply("add", apply("date_diff", month, x, y),
-                   apply("case", early, apply("neg", one), late, one, none))  # fmt: skip
+                   apply("case", early, apply("neg", single), late, single, none))  # fmt: skip
     return months if per == 1 else apply("quotient", months, Literal(Fraction(per)))
 
 

@@ -82,9 +82,9 @@ def years(count: int, more: int) -> Callable[[Typed], Typed]:
     """A rule for DECADE(x) and CENTURY(x): so many years, of which the first one may be counted as if it were later."""
 
     def rule(x: Typed) -> Typed:
-        found = year(x)
-        kind = number(found, "YEAR")
-        cells = call("floor_div", call("add", found.lowered, more) if more else found.lowered, count)
+        in_years = year(x)
+        kind = number(in_years, "YEAR")
+        cells = call("floor_div", call("add", in_years.lowered, more) if more else in_years.lowered, count)
         return made(Fraction(1), (kind.low + more) // count, (kind.high + more) // count, cells, x)
 
     return rule
@@ -117,12 +117,12 @@ def _beginnings(unit: str, low: date, high: date) -> tuple[Value, ...] | None:
     stride = _LONGEST[unit]
     if (high - low) / stride > MOST_KEYS:
         return None
-    found: list[Value] = [low]
+    beginnings: list[Value] = [low]
     last = low
     while last < high:
         last = date_trunc(unit, last + stride)
-        found.append(last)
-    return tuple(found)
+        beginnings.append(last)
+    return tuple(beginnings)
 
 
 # --- distances ------------------------------------------------------------------------------------------------------
@@ -130,8 +130,8 @@ def _beginnings(unit: str, low: date, high: date) -> tuple[Value, ...] | None:
 
 def days_between(x: Typed, y: Typed) -> Typed:
     """The days from x to y."""
-    for one in (x, y):
-        expect(one, Date, "DAYS_BETWEEN", "a date")
+    for day in (x, y):
+        expect(day, Date, "DAYS_BETWEEN", "a date")
     assert isinstance(x.kind, Date)  # noqa: S101
     assert isinstance(y.kind, Date)  # noqa: S101
     low, high = (y.kind.low - x.kind.high).days, (y.kind.high - x.kind.low).days
@@ -141,8 +141,8 @@ def days_between(x: Typed, y: Typed) -> Typed:
 def seconds_between(x: Typed, y: Typed) -> Typed:
     """The whole seconds from x to y, towards zero."""
     x, y = as_timestamp(x), as_timestamp(y)
-    for one in (x, y):
-        expect(one, Timestamp, "SECONDS_BETWEEN", "a time")
+    for moment in (x, y):
+        expect(moment, Timestamp, "SECONDS_BETWEEN", "a time")
     assert isinstance(x.kind, Timestamp)  # noqa: S101
     assert isinstance(y.kind, Timestamp)  # noqa: S101
     second = timedelta(seconds=1)
@@ -234,8 +234,8 @@ def _gaps(n: int) -> tuple[int, ...]:
     """How many days n months can be, from first to first."""
     cycles, rest = divmod(n, _CYCLE_MONTHS)
     firsts = [date(2000 + m // 12, m % 12 + 1, 1).toordinal() for m in range(2 * _CYCLE_MONTHS)]
-    found = {firsts[m + rest] - firsts[m] for m in range(_CYCLE_MONTHS)}
-    return tuple(sorted(days + cycles * _CYCLE_DAYS for days in found))
+    gaps = {firsts[m + rest] - firsts[m] for m in range(_CYCLE_MONTHS)}
+    return tuple(sorted(days + cycles * _CYCLE_DAYS for days in gaps))
 
 
 def add_months(x: date, n: int) -> date:
@@ -260,8 +260,8 @@ def date_diff(unit: Typed, x: Typed, y: Typed) -> Typed:
     """DATE_DIFF(unit, x, y): how many beginnings of the unit lie between x and y (below 0 if y is earlier)."""
     name = text_literal(unit, "the unit of DATE_DIFF").lower()
     x, y = read_as(x, Date()), read_as(y, Date())
-    for one in (x, y):
-        expect(one, (Date, Timestamp), "DATE_DIFF", "a date or a time")
+    for moment in (x, y):
+        expect(moment, (Date, Timestamp), "DATE_DIFF", "a date or a time")
     match name:
         case "day":
             return days_between(date_of(x), date_of(y))

@@ -25,7 +25,7 @@ from discreet.query.functions.record import (
     pattern,
     placed,
 )
-from discreet.query.functions.released_values import compared, known
+from discreet.query.functions.released_values import compared, value_or_null
 from discreet.query.functions.typed_values import Typed, bound, expect, is_null_literal, plain, refuse
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.types import Boolean, Real, Value
@@ -89,12 +89,12 @@ def _coalesce(*parts: Typed) -> Typed:
 
 def _united(values: Sequence[Typed]) -> tuple[Value, ...] | None:
     """The keys of all values together, if all have a list; the word NULL is a key."""
-    found: dict[Value, None] = {}
+    united: dict[Value, None] = {}
     for value in values:
         if value.keys is None:
             return None
-        found.update(dict.fromkeys(value.keys))
-    return tuple(found)
+        united.update(dict.fromkeys(value.keys))
+    return tuple(united)
 
 
 def _nullif(x: Typed, y: Typed) -> Typed:
@@ -120,14 +120,14 @@ def _chosen(*values: Any) -> Any:
 
 
 def _one_of(x: Any, *listed: Any) -> bool | None:
-    found = [compared("eq", known(x), known(one)) for one in listed]
-    return True if True in found else None if None in found else False
+    equal = [compared("eq", value_or_null(x), value_or_null(candidate)) for candidate in listed]
+    return True if True in equal else None if None in equal else False
 
 
 def _unless(x: Any, y: Any) -> Any:
     """NULLIF."""
-    value = known(x)
-    return None if compared("eq", value, known(y)) is True else value
+    value = value_or_null(x)
+    return None if compared("eq", value, value_or_null(y)) is True else value
 
 
 # --- printed forms ----------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ LOGIC = (
     Function("in", "x IN (a, b, ...)", "One of the constants.", is_in, ("1 IN (2, 1)", True), (2, None), _one_of,
              strict=False, sql=(), form=_in_form, method="is_in"),
     Function("is_null", "x IS NULL", "NULL.", _is_null, ("1 + 1 IS NULL", False),
-             meaning=lambda x: known(x) is None, strict=False, sql=(), form=pattern("{0} IS NULL", COMPARED),
+             meaning=lambda x: value_or_null(x) is None, strict=False, sql=(), form=pattern("{0} IS NULL", COMPARED),
              method="is_null()"),
     Function("and", "x AND y", "Both are true.", partial(_logic, "and"), ("TRUE AND FALSE", False), (1, None),
              partial(_decided, False), strict=False, sql=(), sign=("AND", AND), form=chained("AND", AND, NOT),
@@ -177,8 +177,8 @@ LOGIC = (
              ("CASE WHEN FALSE THEN 1 ELSE 2 END", 2), (3, None), _chosen, strict=False, sql=(), form=_case_form,
              method="case"),
     Function("coalesce", "COALESCE(x, y, ...)", "The first that is not NULL.", _coalesce, ("COALESCE(NULL, 2)", 2),
-             (1, None), lambda *values: next((v for v in map(known, values) if v is not None), None), strict=False,
-             method="or_else(*others: Self | Plain)"),
+             (1, None), lambda *values: next((v for v in map(value_or_null, values) if v is not None), None),
+             strict=False, method="or_else(*others: Self | Plain)"),
     Function("nullif", "NULLIF(x, y)", "NULL where it equals the other.", _nullif, ("NULLIF(1, 2)", 1), (2, 2),
              _unless, strict=False, method="null_if(other: Self | Plain)"),
 )  # fmt: skip
@@ -192,10 +192,10 @@ def _decode(apply: Build[T], x: T, *rest: T) -> T:
     """The value beside the constant that x is; NULL is one of them."""
     given: list[T | Literal] = [*rest, *([] if len(rest) % 2 else [Literal(None)])]
     pairs, otherwise = given[:-1], given[-1]
-    found: list[T | Literal] = []
+    branches: list[T | Literal] = []
     for when, then in zip(pairs[::2], pairs[1::2], strict=True):
-        found += [apply("is_null", x) if when == Literal(None) else apply("eq", x, when), then]
-    return apply("case", *found, otherwise)
+        branches += [apply("is_null", x) if when == Literal(None) else apply("eq", x, when), then]
+    return apply("case", *branches, otherwise)
 
 
 LOGIC_READINGS = {

@@ -65,13 +65,13 @@ def _outermost(name: str, *parts: Typed) -> Typed:
         return (arithmetic.least if name == "least" else arithmetic.greatest)(*parts)
     for x in parts:
         expect(x, ordered, name.upper(), "text, dates or times, as beside it")
-    _, found = unify(parts, name.upper())
-    pick, kind = (min, max)[name == "greatest"], found[0].kind
+    _, unified = unify(parts, name.upper())
+    pick, kind = (min, max)[name == "greatest"], unified[0].kind
     if isinstance(kind, (Date, Timestamp)):
-        ends = (pick(x.kind.low for x in found), pick(x.kind.high for x in found))  # type: ignore[union-attr]
+        ends = (pick(x.kind.low for x in unified), pick(x.kind.high for x in unified))  # type: ignore[union-attr]
         kind = type(kind)(*ends)  # type: ignore[arg-type]
-    lowered = reduce(lambda a, b: call(name, a, b), [x.lowered for x in found])
-    return Typed(kind, any(x.nullable for x in found), lowered=lowered)
+    lowered = reduce(lambda a, b: call(name, a, b), [x.lowered for x in unified])
+    return Typed(kind, any(x.nullable for x in unified), lowered=lowered)
 
 
 # --- on plain values --------------------------------------------------------------------------------------------------
@@ -180,13 +180,13 @@ def _difference(x: Any, y: Any) -> Any:
 
 def _extreme(name: str, *values: Any) -> Any:
     """The outermost of values that can be compared with each other."""
-    found = values[0]
+    outermost = values[0]
     for value in values[1:]:
-        further = compared(name, as_moment(value, found), found)
+        further = compared(name, as_moment(value, outermost), outermost)
         if further is None or isinstance(value, bool):
             return None
-        found = as_moment(value, found) if further else as_moment(found, value)
-    return None if isinstance(found, bool) else found
+        outermost = as_moment(value, outermost) if further else as_moment(outermost, value)
+    return None if isinstance(outermost, bool) else outermost
 
 
 # --- records ----------------------------------------------------------------------------------------------------------

@@ -66,11 +66,11 @@ def matched(x: Expression, pattern: str) -> Expression:
     small = pattern.startswith("(?i)")
     if small:
         x = call("lower", x)
-    found = [_lowered(x, way) for way in _ways(pattern)]
-    while len(found) > 1:  # a balanced tree stays shallow
-        pairs: list[Expression] = [call("or", *found[i : i + 2]) for i in range(0, len(found) - 1, 2)]
-        found = pairs + ([found[-1]] if len(found) % 2 else [])
-    return found[0]
+    ways = [_lowered(x, way) for way in _ways(pattern)]
+    while len(ways) > 1:  # a balanced tree stays shallow
+        pairs: list[Expression] = [call("or", *ways[i : i + 2]) for i in range(0, len(ways) - 1, 2)]
+        ways = pairs + ([ways[-1]] if len(ways) % 2 else [])
+    return ways[0]
 
 
 @lru_cache(maxsize=256)
@@ -103,17 +103,17 @@ def _closed(way: Way) -> Way:
         refuse("in a regular expression, ^ stands at the beginning and $ at the end")
     if begins and ends and len(inner) == 1 and isinstance(inner[0], Many) and not inner[0].of.negated:
         return inner  # nothing but these characters
-    found = [*([] if begins else [GAP]), *inner, *([] if ends else [GAP])]
+    items = [*([] if begins else [GAP]), *inner, *([] if ends else [GAP])]
     while beside := [
-        i for i, item in enumerate(found) if isinstance(item, Many) and GAP in found[max(i - 1, 0) : i + 2]
+        i for i, item in enumerate(items) if isinstance(item, Many) and GAP in items[max(i - 1, 0) : i + 2]
     ]:
-        item = found[beside[0]]  # beside any text, as many as there must be are as good as any number
+        item = items[beside[0]]  # beside any text, as many as there must be are as good as any number
         assert isinstance(item, Many)  # noqa: S101
-        found[beside[0] : beside[0] + 1] = [item.of] * item.least
-    if any(isinstance(item, Many) for item in found):
+        items[beside[0] : beside[0] + 1] = [item.of] * item.least
+    if any(isinstance(item, Many) for item in items):
         raise Unsupported("a regular expression that repeats a character without end in its middle",
                           "say how often at most, as in ^[A-Z]{1,3}-[0-9]")  # fmt: skip
-    return tuple(item for i, item in enumerate(found) if item != GAP or i == 0 or found[i - 1] != GAP)
+    return tuple(item for i, item in enumerate(items) if item != GAP or i == 0 or items[i - 1] != GAP)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -126,32 +126,32 @@ class _Reader:
         self.rest = pattern
 
     def _take(self, text: str) -> bool:
-        found = self.rest.startswith(text)
-        self.rest = self.rest[len(text) :] if found else self.rest
-        return found
+        taken = self.rest.startswith(text)
+        self.rest = self.rest[len(text) :] if taken else self.rest
+        return taken
 
     def alternatives(self, depth: int = 0) -> list[Way]:
         if depth > 8:
             refuse("parentheses of a regular expression are nested at most 8 deep")
-        found = self._sequence(depth)
+        ways = self._sequence(depth)
         while self._take("|"):
-            found = _few([*found, *self._sequence(depth)])
-        return found
+            ways = _few([*ways, *self._sequence(depth)])
+        return ways
 
     def _sequence(self, depth: int) -> list[Way]:
-        found: list[Way] = [()]
+        ways: list[Way] = [()]
         while self.rest and self.rest[0] not in "|)":
             item = self._repeated(self._item(depth))
-            found = _few([(*a, *b) for a, b in product(found, item)])
-        return found
+            ways = _few([(*a, *b) for a, b in product(ways, item)])
+        return ways
 
     def _item(self, depth: int) -> list[Way]:
         if self._take("("):
             self._take("?:")
-            found = self.alternatives(depth + 1)
+            ways = self.alternatives(depth + 1)
             if not self._take(")"):
                 refuse("a parenthesis of a regular expression is not closed")
-            return found
+            return ways
         letter, self.rest = self.rest[0], self.rest[1:]
         if letter in "*+?{":
             refuse("a regular expression repeats nothing")
@@ -163,31 +163,31 @@ class _Reader:
 
     def _repeated(self, item: list[Way]) -> list[Way]:
         if self._take("?"):
-            found: list[Way] = [(), *item]
+            ways: list[Way] = [(), *item]
         elif self.rest[:1] in ("*", "+"):
             if len(item) != 1 or len(item[0]) != 1 or not isinstance(item[0][0], One):
                 raise Unsupported(
                     "a regular expression that repeats more than one character without end", "write x{1,3}"
                 )
-            one, least = item[0][0], int(self.rest[0] == "+")
+            single, least = item[0][0], int(self.rest[0] == "+")
             endless: Way = (GAP,) if least == 0 else (ANY, GAP)
-            found = [endless if one == ANY else (Many(one, least),)]
+            ways = [endless if single == ANY else (Many(single, least),)]
             self.rest = self.rest[1:]
         elif counted := _COUNTED.match(self.rest):
             low, high = int(counted[1]), int(counted[2] or counted[1])
             self.rest = self.rest[counted.end() :]
-            found = []
+            ways = []
             for n in range(low, high + 1):
                 _few_of(len(item) ** n)
-                found = _few([*found, *(tuple(i for part in parts for i in part) for parts in product(item, repeat=n))])
+                ways = _few([*ways, *(tuple(i for part in parts for i in part) for parts in product(item, repeat=n))])
         else:
             return item
         if self.rest[:1] in ("*", "+", "?", "{"):
             refuse("a regular expression repeats a repeat, or as little as it can: leave that out")
-        return found
+        return ways
 
     def _class(self) -> One:
-        negated, found = self._take("^"), set[str]()
+        negated, characters = self._take("^"), set[str]()
         while not self._take("]"):
             low = self._character()
             if len(low) == 1 and self.rest[:1] == "-" and self.rest[1:2] not in ("]", ""):
@@ -197,10 +197,10 @@ class _Reader:
                 if len(last) != 1 or not 0 <= ends[1] - ends[0] < MOST_CHARACTERS:
                     refuse("a range in a regular expression goes upwards, over at most 256 characters")
                 low = frozenset(chr(n) for n in range(ends[0], ends[1] + 1) if not 0xD800 <= n <= 0xDFFF)
-            found |= low
-        if not found or len(found) > MOST_CHARACTERS:
+            characters |= low
+        if not characters or len(characters) > MOST_CHARACTERS:
             refuse("a set of a regular expression has 1 to 256 characters")
-        return One(frozenset(found), negated)
+        return One(frozenset(characters), negated)
 
     def _character(self) -> frozenset[str]:
         if not self.rest:
@@ -225,9 +225,9 @@ def _few_of(ways: int) -> None:
 
 
 def _few(ways: Sequence[Way]) -> list[Way]:
-    found = list(dict.fromkeys(ways))
-    _few_of(len(found))
-    return found
+    distinct = list(dict.fromkeys(ways))
+    _few_of(len(distinct))
+    return distinct
 
 
 # --- lowering ---------------------------------------------------------------------------------------------------------
@@ -254,12 +254,12 @@ def _lowered(x: Expression, way: Way) -> Expression:
             among = call("in", call("substring", x, place, 1), *(Literal(c) for c in sorted(item.of)))
             conditions.append(call("not", among) if item.negated else among)
     tails = [like + rest for rest in _multiplied(tail)]
-    found: Expression = call("like", x, Literal(tails[0]))
-    for one in tails[1:]:
-        found = call("or", found, call("like", x, Literal(one)))
+    condition_so_far: Expression = call("like", x, Literal(tails[0]))
+    for later in tails[1:]:
+        condition_so_far = call("or", condition_so_far, call("like", x, Literal(later)))
     for condition in conditions:
-        found = call("and", found, condition)
-    return found
+        condition_so_far = call("and", condition_so_far, condition)
+    return condition_so_far
 
 
 def _nothing_but(x: Expression, many: Many) -> Expression:

@@ -27,7 +27,7 @@ _KEPT = 1 << 10
 """Of a fraction that is longer than 2 · _KEPT bits, so many go on."""
 
 
-def known(value: Any) -> Any:
+def value_or_null(value: Any) -> Any:
     """NaN and the infinities are NULL; a numpy number is the number that it is."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
@@ -38,7 +38,7 @@ def known(value: Any) -> Any:
     if isinstance(value, str | date):
         return value
     if hasattr(value, "item") and callable(value.item):
-        return known(value.item())
+        return value_or_null(value.item())
     return None
 
 
@@ -84,8 +84,8 @@ def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*values: Any) -> Any:
         if not all(is_number(value) for value in values):
             return None
-        found = function(*values)
-        return int(found) if isinstance(found, Fraction) and found.denominator == 1 else found
+        result = function(*values)
+        return int(result) if isinstance(result, Fraction) and result.denominator == 1 else result
 
     return run
 

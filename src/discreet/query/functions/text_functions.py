@@ -41,8 +41,8 @@ def _length(x: Typed) -> Typed:
 
 
 def _at_most(x: Typed, count: int) -> Text:
-    known = longest([x.kind], max)
-    return Text(count if known is None else min(count, known)) if count < _LONG else Text(known)
+    most = longest([x.kind], max)
+    return Text(count if most is None else min(count, most)) if count < _LONG else Text(most)
 
 
 def _substring(x: Typed, start: Typed, count: Typed | None = None) -> Typed:
@@ -113,11 +113,15 @@ def _right(x: Typed, count: Typed) -> Typed:
 
 def _replace(x: Typed, old: Typed, new: Typed) -> Typed:
     expect(x, Text, "REPLACE", "text")
-    before, after = (text_literal(one, f"the {word} text of REPLACE") for one, word in ((old, "old"), (new, "new")))
+    before, after = (text_literal(typed, f"the {word} text of REPLACE") for typed, word in ((old, "old"), (new, "new")))
     if not 1 <= len(before) <= 100:
         refuse("the old text of REPLACE has 1 to 100 characters")
-    known = longest([x.kind], max)
-    most = None if known is None else max(known, known // len(before) * len(after) + known % len(before))
+    most_before = longest([x.kind], max)
+    most = (
+        None
+        if most_before is None
+        else max(most_before, most_before // len(before) * len(after) + most_before % len(before))
+    )
     return Typed(Text(most), x.nullable, lowered=call("replace", x.lowered, Literal(before), Literal(after)))
 
 
@@ -183,7 +187,7 @@ def _of_small_letters(like: Callable[..., Any]) -> Callable[..., Any]:
     return of(lambda x, text: like(lower(x), lower(text)), str, str)
 
 
-def _found(x: str, given: str) -> Any:
+def _position(x: str, given: str) -> Any:
     try:
         return evaluate(matched(Literal(x), given), {})
     except BadQuestion:  # a pattern that is none
@@ -221,7 +225,7 @@ TEXT = (
     _searching("contains", "Holds the text.", ("CONTAINS('North', 'ort')", True)),
     Function("regexp_matches", "REGEXP_MATCHES(x, pattern)",
              "A regular expression of a small language is found in it (see below).", _regexp,
-             ("REGEXP_MATCHES('AB-123', '^[A-Z]{2}-\\d')", True), (2, 2), of(_found, str, str),
+             ("REGEXP_MATCHES('AB-123', '^[A-Z]{2}-\\d')", True), (2, 2), of(_position, str, str),
              sql=("regexp_matches", "regexp_like", "regexp_contains"), method="matches(pattern: str)",
              more=(("REGEXP_MATCHES('x@gmail.com', '@(gmail|yahoo)\\.com$')", True),
                    ("REGEXP_MATCHES('North', '(?i)^n.*[st]H?$')", True), ("REGEXP_MATCHES('a%', '^[^b]%?$|^$')", True),
@@ -276,9 +280,9 @@ def _whole(apply: Build[T], x: T, given: T) -> T:
 def _place(apply: Build[T], x: T, text: T) -> T:
     """Where a constant text begins in x, from 1; 0 where it does not stand."""
     before = apply("length", apply("split_part", x, text, Literal(Fraction(1))))
-    found = apply("add", before, Literal(Fraction(1)))
+    place = apply("add", before, Literal(Fraction(1)))
     missing = apply("not", apply("contains", x, text))
-    return apply("case", apply("is_null", x), Literal(None), missing, Literal(Fraction(0)), found)
+    return apply("case", apply("is_null", x), Literal(None), missing, Literal(Fraction(0)), place)
 
 
 TEXT_READINGS = {

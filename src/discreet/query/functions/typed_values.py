@@ -51,14 +51,14 @@ class Typed(TypedColumn):
     @property
     def column(self) -> TypedColumn:
         """What is known of it once it is a column of a relation above."""
-        known = {f.name: getattr(self, f.name) for f in fields(TypedColumn)}
-        return TypedColumn(**known)
+        facts = {f.name: getattr(self, f.name) for f in fields(TypedColumn)}
+        return TypedColumn(**facts)
 
 
 def at(name: str, column: TypedColumn) -> Typed:
     """A column of the relation below, by its name there."""
-    known = {f.name: getattr(column, f.name) for f in fields(TypedColumn)}
-    return Typed(**known, lowered=Column(name))
+    facts = {f.name: getattr(column, f.name) for f in fields(TypedColumn)}
+    return Typed(**facts, lowered=Column(name))
 
 
 def plain(x: Typed) -> Typed:

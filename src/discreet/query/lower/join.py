@@ -23,7 +23,7 @@ from discreet.query.plan.nodes import How, Join, Project, Relation, UnionAll
 from discreet.query.plan.types import Kind, Number, Real, Text
 from discreet.query.typing.declared_bounds import bounded
 from discreet.query.typing.infer import no_such
-from discreet.query.typing.key_domains import known
+from discreet.query.typing.key_domains import implied_keys
 from discreet.query.typing.untyped import as_kind, key_of_kind
 
 _NONE: Mapping[tuple[str, str], tuple[str, str]] = {}
@@ -36,16 +36,16 @@ def free_name(name: str, taken: Mapping[str, object]) -> str:
     'x_3'
     """
     n = 2
-    found = name
-    while found in taken:
-        found, n = f"{name}_{n}", n + 1
-    return found
+    free = name
+    while free in taken:
+        free, n = f"{name}_{n}", n + 1
+    return free
 
 
 def join(
     left: Lowered,
     right: Lowered,
-    asked: Join,
+    node: Join,
     catalog: Catalog,
     stored: Mapping[tuple[str, str], tuple[str, str]] = _NONE,
 ) -> Lowered:
@@ -53,23 +53,23 @@ def join(
 
     ``stored``: for pairs of columns, those that are compared in their place, as they are stored; nobody else sees them.
     """
-    if not asked.on:
+    if not node.on:
         raise Unsupported("a join without equal columns", "say which columns must be equal, as in ON a.id = b.id")
-    for a, b in asked.on:
+    for a, b in node.on:
         _check_pair(a, left, b, right)
     if not (left.private and right.private):
-        left, right, read = _read_alike(left, right, asked)
+        left, right, read = _read_alike(left, right, node)
         stored = {**stored, **read}
-    outer = asked.how is How.LEFT and right.private and not left.private
+    outer = node.how is How.LEFT and right.private and not left.private
     if outer:  # public rows without a partner are nobody's: what they would add is checked where it is asked
-        asked = replace(asked, how=How.INNER)
+        node = replace(node, how=How.INNER)
     both = left.private and right.private
     if both and (reads_numbered(left.relation) or reads_numbered(right.relation)):
         raise Unsupported(
             "a join of private tables of which one has no id for its people",
             "name the column of the unit, in place of each_row",
         )
-    if both and not any(_names_the_unit(left.fields[a], right.fields[b], catalog) for a, b in asked.on):
+    if both and not any(_names_the_unit(left.fields[a], right.fields[b], catalog) for a, b in node.on):
         raise Unsupported(
             "a join of two private tables that pairs different people",
             "join them on the unit, or on a foreign key that the owner declared",
@@ -82,12 +82,12 @@ def join(
     renamed: dict[str, str] = {}
     for name, column in right.fields.items():
         renamed[name] = free_name(name, fields)
-        if asked.how is How.LEFT:
+        if node.how is How.LEFT:
             column = replace(column, nullable=True, is_unit=False)  # noqa: PLW2901
         fields[renamed[name]] = column
     absent = {*left.absent, *(renamed[name] for name in (right.fields if outer else right.absent))}
-    if asked.how is How.INNER and not outer:
-        for a, b in asked.on:
+    if node.how is How.INNER and not outer:
+        for a, b in node.on:
             if type(left.fields[a].kind) is type(right.fields[b].kind):
                 _share(fields, a, renamed[b])
     unit = f"{UNIT}_right" if both else UNIT
@@ -97,11 +97,11 @@ def join(
         carried = ((unit, Column(UNIT)),) if right.private else ()
         hidden = ((b, Column(b)) for _, b in stored.values())
         other = Project(other, (*((new, Column(name)) for name, new in renamed.items()), *carried, *hidden))
-    on = tuple(stored.get((a, b), (a, renamed[b])) for a, b in asked.on)
+    on = tuple(stored.get((a, b), (a, renamed[b])) for a, b in node.on)
     if both:  # equal units are equal unit columns: those pairs need no comparison of their own
-        others = [(a, b) for a, b in asked.on if not (left.fields[a].is_unit and right.fields[b].is_unit)]
+        others = [(a, b) for a, b in node.on if not (left.fields[a].is_unit and right.fields[b].is_unit)]
         on = ((UNIT, unit), *((a, renamed[b]) for a, b in others))
-    joined: Relation = Join(left.relation, other, on, asked.how)
+    joined: Relation = Join(left.relation, other, on, node.how)
     if hides:
         units = ((UNIT, Column(UNIT)),) if left.private or right.private else ()
         joined = Project(joined, (*((name, Column(name)) for name in fields), *units))
@@ -111,8 +111,8 @@ def join(
         private=left.private or right.private,
         unit_kind=left.unit_kind if left.private else right.unit_kind,
         caps=joint_caps(
-            ONE_ROW if right.private and one_row_each(left.relation, [a for a, _ in asked.on]) else left.caps,
-            ONE_ROW if left.private and one_row_each(right.relation, [b for _, b in asked.on]) else right.caps,
+            ONE_ROW if right.private and one_row_each(left.relation, [a for a, _ in node.on]) else left.caps,
+            ONE_ROW if left.private and one_row_each(right.relation, [b for _, b in node.on]) else right.caps,
         ),
         tables=tuple(dict.fromkeys(left.tables + right.tables)),
         absent=frozenset(absent),
@@ -152,12 +152,12 @@ def _unit_as_text(side: Lowered, other: Kind | None) -> Lowered:
 
 
 def _read_alike(
-    left: Lowered, right: Lowered, asked: Join
+    left: Lowered, right: Lowered, node: Join
 ) -> tuple[Lowered, Lowered, dict[tuple[str, str], tuple[str, str]]]:
     """Both with hidden columns for pairs of which one is text without a type: that is read as the other's kind."""
     hidden: list[list[tuple[str, Expression]]] = [[], []]
     names: dict[tuple[str, str], tuple[str, str]] = {}
-    for i, (a, b) in enumerate(asked.on):
+    for i, (a, b) in enumerate(node.on):
         x, y = at(a, left.fields[a]), at(b, right.fields[b])
         if type(x.kind) is type(y.kind):
             continue
@@ -190,10 +190,10 @@ def _names_the_unit(x: TypedColumn, y: TypedColumn, catalog: Catalog) -> bool:
 def _share(fields: dict[str, TypedColumn], a: str, b: str) -> None:
     """Where two columns are equal neither is NULL, and keys that one of them has are keys of the other."""
     x, y = (replace(fields[name], nullable=False) for name in (a, b))
-    for name, one, other in ((a, x, y), (b, y, x)):
-        fields[name] = one
-        if one.keys is None and not one.is_unit:
-            fields[name] = replace(one, keys=other.keys, keys_from=one.keys_from or other.keys_from)
+    for name, mine, other in ((a, x, y), (b, y, x)):
+        fields[name] = mine
+        if mine.keys is None and not mine.is_unit:
+            fields[name] = replace(mine, keys=other.keys, keys_from=mine.keys_from or other.keys_from)
 
 
 # --- unions ---------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def _united(columns: list[Typed], name: str) -> tuple[TypedColumn, list[Expressi
         kind,
         any(c.nullable for c in columns),
         keys,
-        any(c.unknown for c in columns) and all(c.unknown or known(c) is not None for c in columns),
+        any(c.unknown for c in columns) and all(c.unknown or implied_keys(c) is not None for c in columns),
         is_unit=all(c.is_unit for c in columns),
         origin=first.origin if all(c.origin == first.origin for c in columns) else None,
         keys_from=first.keys_from if all(c.keys_from == first.keys_from for c in columns) else None,
@@ -271,9 +271,9 @@ def _one_kind(columns: list[Typed], what: str) -> tuple[Kind, Kind | None, list[
     if all(c.declared is None for c in columns):
         return tight, None, list(moved)
     try:
-        kind, found = unify(columns, what)
+        kind, unified = unify(columns, what)
     except BadQuestion:
         return tight, None, list(moved)
     if isinstance(kind, Number) and isinstance(tight, Number) and kind.step != tight.step:
         return tight, None, list(moved)
-    return kind, None if kind == tight else tight, list(found)
+    return kind, None if kind == tight else tight, list(unified)

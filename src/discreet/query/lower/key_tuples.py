@@ -65,26 +65,30 @@ def existing(keys: Mapping[str, tuple[Value, ...] | None], key_sets: Sequence[Ke
     (('a1', 'f', 'A'), ('b1', 'f', 'B'))
     """
     listed = {name: values for name, values in keys.items() if values is not None}
-    sets = [one.only(shared) for one in key_sets if len(shared := [name for name in one.columns if name in keys]) > 1]
+    sets = [
+        key_set.only(shared)
+        for key_set in key_sets
+        if len(shared := [name for name in key_set.columns if name in keys]) > 1
+    ]
     if not sets or len(listed) < len(keys):
         return None
     joined = sets[0]
-    for one in sets[1:]:
-        joined = joined.join(one)
+    for key_set in sets[1:]:
+        joined = joined.join(key_set)
     allowed = [set(listed[name]) for name in joined.columns]
     rows = [row for row in joined.rows if all(value in some for value, some in zip(row, allowed, strict=True))]
     others = [name for name in keys if name not in joined.columns]
     order = [(*joined.columns, *others).index(name) for name in keys]
-    found = (row + rest for row in rows for rest in product(*(listed[name] for name in others)))
-    return tuple(tuple(group[i] for i in order) for group in found)
+    groups = (row + rest for row in rows for rest in product(*(listed[name] for name in others)))
+    return tuple(tuple(group[i] for i in order) for group in groups)
 
 
 def how_many(keys: Mapping[str, tuple[Value, ...] | None], key_sets: Sequence[KeySet]) -> int:
     """At least how many combinations there are, or more: to refuse before all are made."""
     whole = prod(len(values) for values in keys.values() if values is not None)
-    for one in key_sets:
-        shared = [name for name in one.columns if name in keys and keys[name] is not None]
+    for key_set in key_sets:
+        shared = [name for name in key_set.columns if name in keys and keys[name] is not None]
         if len(shared) > 1:
             others = prod(len(values) for name, values in keys.items() if values is not None and name not in shared)
-            whole = min(whole, len(one.only(shared).rows) * others)
+            whole = min(whole, len(key_set.only(shared).rows) * others)
     return whole

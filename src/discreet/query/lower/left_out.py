@@ -59,7 +59,10 @@ def _asked_for(key: Expression, rows: Relation) -> bool:
                 pass
             case part:
                 parts = (part,)
-        if any(isinstance(one, Call) and one.function in ("in", "eq") and one.arguments[0] == key for one in parts):
+        if any(
+            isinstance(condition, Call) and condition.function in ("in", "eq") and condition.arguments[0] == key
+            for condition in parts
+        ):
             return True
         rows = rows.source
     return False

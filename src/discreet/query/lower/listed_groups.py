@@ -29,12 +29,12 @@ COUNT = "count"
 def with_presence(question: Question, catalog: Catalog) -> Question:
     """The question with a number of rows wherever it asks for nothing but listed keys."""
     every = [question, *question.beside]
-    for i, one in enumerate(every):
-        if one.measures or not one.keys or not _all_listed(one, catalog):
+    for i, each in enumerate(every):
+        if each.measures or not each.keys or not _all_listed(each, catalog):
             continue
-        taken = {*(name for name, _ in question.outcome.columns), *(key.name for key in one.keys)}
+        taken = {*(name for name, _ in question.outcome.columns), *(key.name for key in each.keys)}
         name = fresh(COUNT, taken)
-        every[i] = replace(one, measures=(Measure(name, Aggregate.COUNT),))
+        every[i] = replace(each, measures=(Measure(name, Aggregate.COUNT),))
         every[0] = replace(every[0], outcome=_kept(every[0].outcome, i, name))
     return replace(every[0], beside=tuple(every[1:]))
 
@@ -58,7 +58,7 @@ def _kept(outcome: Outcome, place: int, name: str) -> Outcome:
         case Outcome() as below:
             return replace(outcome, below=_kept(below, place, name))
         case ReleasedUnion(parts=parts):
-            return replace(outcome, below=ReleasedUnion(tuple(_kept(one, place, name) for one in parts)))
+            return replace(outcome, below=ReleasedUnion(tuple(_kept(part, place, name) for part in parts)))
         case ReleasedJoin(left=left, right=right) as join:
             kept = replace(join, left=_kept(left, place, name), right=_kept(right, place, name))
             return replace(outcome, below=kept)

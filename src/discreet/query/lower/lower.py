@@ -32,7 +32,7 @@ from discreet.query.lower.relation_facts import (
     reads_numbered,
 )
 from discreet.query.lower.relations import lower_all, lower_relation
-from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, Remembers, columns
 from discreet.query.plan.key_sets import KeySet
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import (
@@ -68,7 +68,7 @@ class LoweredKey:
 
 
 @dataclass(frozen=True, slots=True)
-class LoweredMeasure:
+class LoweredMeasure(Remembers):
     """A measure: as asked (COUNT(DISTINCT unit) by that name), with typed arguments and a lowered condition."""
 
     measure: Measure
@@ -85,6 +85,15 @@ class LoweredMeasure:
     """Of a mean with a clip, in cells: about where its values lie."""
     unknown: str = ""
     """Why nothing can be said: then no statistic is released for it, and its value is NULL."""
+
+    def __hash__(self) -> int:
+        """Computed once: choices, recipes and shares are looked up by their measure again and again."""
+        try:
+            return self._hash
+        except AttributeError:
+            key = self.measure, self.arguments, self.where, self.open, self.clip, self.centre
+            object.__setattr__(self, "_hash", hash(key))
+            return self._hash
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +127,8 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
             "all tables of this question are public, so there is nothing to protect; ask them without privacy"
         )
     check_names([key.name for key in question.keys] + [m.name for m in question.measures])
-    known = {key.name for key in question.keys}
-    if not question.sets or any(set(names) - known or len(set(names)) != len(names) for names in question.sets):
+    names_of_keys = {key.name for key in question.keys}
+    if not question.sets or any(set(names) - names_of_keys or len(set(names)) != len(names) for names in question.sets):
         refuse("each grouping set must consist of keys of the question, each once")
     keys = tuple(_key(key, source, catalog) for key in question.keys)
     measures = tuple(_measure(measure, source) for measure in question.measures)
@@ -128,13 +137,13 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
     for measure in measures:
         used += [x.lowered for x in measure.arguments]
         used += [] if measure.where is None else [measure.where]
-    beside = tuple(lower_question(one, catalog) for one in question.beside)
-    check_outcome(question.outcome, _sorts(keys, measures), *(_sorts(one.keys, one.measures) for one in beside))
+    beside = tuple(lower_question(other, catalog) for other in question.beside)
+    check_outcome(question.outcome, _sorts(keys, measures), *(_sorts(other.keys, other.measures) for other in beside))
     needed = frozenset({UNIT}).union(*(columns(e) for e in used))
     key_sets = _key_sets(keys, source, catalog)
     whole = source.relation
-    for one in key_sets:
-        whole = Filter(whole, tuple_test(one, {key.name: key.typed.lowered for key in keys}))
+    for other in key_sets:
+        whole = Filter(whole, tuple_test(other, {key.name: key.typed.lowered for key in keys}))
     return LoweredQuestion(
         source=prune(whole, needed),
         whole=whole,
@@ -157,18 +166,18 @@ def _key_sets(keys: Sequence[LoweredKey], source: Lowered, catalog: Catalog) -> 
     Where a table is read twice, two keys may be of different rows: then nothing is known of them together.
     """
     scans = Counter(part.table for part in parts_of(source.relation) if isinstance(part, Scan))
-    found = []
+    sets = []
     for table in (name for name, many in scans.items() if many == 1):
         columns = {
             key.typed.origin[1]: key.name
             for key in keys
             if key.typed.origin is not None and key.typed.origin[0] == table and isinstance(key.typed.lowered, Column)
         }
-        for one in catalog[table].table.key_sets:
-            shared = [name for name in one.columns if name in columns]
+        for key_set in catalog[table].table.key_sets:
+            shared = [name for name in key_set.columns if name in columns]
             if len(shared) > 1:
-                found.append(KeySet(tuple(columns[name] for name in shared), one.only(shared).rows))
-    return tuple(found)
+                sets.append(KeySet(tuple(columns[name] for name in shared), key_set.only(shared).rows))
+    return tuple(sets)
 
 
 def _check_numbered(relation: Relation, keys: Sequence[LoweredKey], measures: Sequence[LoweredMeasure]) -> None:
@@ -178,7 +187,7 @@ def _check_numbered(relation: Relation, keys: Sequence[LoweredKey], measures: Se
     if any(key.typed.keys is None and key.typed.keys_from is None for key in keys):
         raise Unsupported("keys that nobody listed after a join, where each row is a person",
                           "list the keys, or give the table a column that names the unit")  # fmt: skip
-    if any(one.measure.aggregate is Aggregate.COUNT_DISTINCT for one in measures):
+    if any(measure.measure.aggregate is Aggregate.COUNT_DISTINCT for measure in measures):
         raise Unsupported("COUNT(DISTINCT x) after a join, where each row is a person",
                           "give the table a column that names the unit")  # fmt: skip
 
@@ -189,9 +198,9 @@ def _sorts(keys: Sequence[LoweredKey], measures: Sequence[LoweredMeasure]) -> di
     return sorts | {m.measure.name: _released_sort(m) for m in measures}
 
 
-def sorts_shown(asked: LoweredQuestion) -> dict[str, Sort]:
+def sorts_shown(question: LoweredQuestion) -> dict[str, Sort]:
     """The sorts of the columns of its answer."""
-    return check_outcome(asked.outcome, *(_sorts(one.keys, one.measures) for one in (asked, *asked.beside)))
+    return check_outcome(question.outcome, *(_sorts(each.keys, each.measures) for each in (question, *question.beside)))
 
 
 def _released_sort(measure: LoweredMeasure) -> Sort:
@@ -204,10 +213,10 @@ def _released_sort(measure: LoweredMeasure) -> Sort:
 
 def _notes(question: Question, source: Lowered) -> list[Message]:
     """What there is to say about conditions in keys, arguments and FILTER."""
-    asked: list[Expression] = [key.expression for key in question.keys]
+    expressions: list[Expression] = [key.expression for key in question.keys]
     for measure in question.measures:
-        asked += [*measure.arguments, *([] if measure.where is None else [measure.where])]
-    return [note for expression in asked for note in notes(expression, source.fields)]
+        expressions += [*measure.arguments, *([] if measure.where is None else [measure.where])]
+    return [note for expression in expressions for note in notes(expression, source.fields)]
 
 
 def _key(key: Key, source: Lowered, catalog: Catalog) -> LoweredKey:
@@ -323,5 +332,5 @@ def _as_cells(x: Typed, what: str) -> Typed:
     return as_cells(x)
 
 
-def _names(asked: Expression) -> str:
-    return ", ".join(map(quoted, sorted(columns(asked))))
+def _names(expression: Expression) -> str:
+    return ", ".join(map(quoted, sorted(columns(expression))))

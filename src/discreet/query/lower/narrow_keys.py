@@ -16,7 +16,7 @@ from discreet.query.plan.expressions import Call, Column, Expression, columns, w
 from discreet.query.plan.nodes import Filter, How, Join, Project, Relation
 from discreet.query.plan.types import Timestamp, Value
 from discreet.query.typing.declared_bounds import declared_kind
-from discreet.query.typing.key_domains import MOST_DAYS, MOST_WORK, known
+from discreet.query.typing.key_domains import MOST_DAYS, MOST_WORK, implied_keys
 from discreet.query.typing.refine import conjuncts
 
 _OF_DAYS = frozenset({"year", "quarter", "month", "day", "day_of_week", "day_of_year", "timestamp_to_date"})
@@ -59,7 +59,11 @@ def narrow_key(x: Typed, relation: Relation, fields: Mapping[str, TypedColumn]) 
     if x.keys is None:
         return x
     parts = conditions(relation)
-    of_key = [part for one in parts if (part := _in_terms_of(one, [("x", x.lowered)])) is not None and columns(part)]
+    of_key = [
+        part
+        for condition in parts
+        if (part := _in_terms_of(condition, [("x", x.lowered)])) is not None and columns(part)
+    ]
     keys = x.keys
     if of_key and len(keys) * _size(of_key) <= MOST_WORK:
         runs = [program(part) for part in of_key]
@@ -76,7 +80,7 @@ def _image(x: Typed, parts: list[Expression], fields: Mapping[str, TypedColumn])
     (name,) = read
     field = fields[name]
     alone = [part for part in parts if columns(part) == read]
-    values: tuple[Value, ...] | None = known(field)
+    values: tuple[Value, ...] | None = implied_keys(field)
     if values is None and _reads_days(x.lowered, name):
         values, alone = _days(field), [part for part in alone if _reads_days(part, name)]
     elif not alone:
@@ -119,7 +123,7 @@ def combinations_allowed(
     keys: Mapping[str, Expression], relation: Relation
 ) -> Callable[[tuple[Value, ...]], bool] | None:
     """Whether rows can have a combination of keys, in their order; None if no condition speaks of several of them."""
-    parts = [part for one in conditions(relation) if (part := _in_terms_of(one, keys.items())) is not None]
+    parts = [part for condition in conditions(relation) if (part := _in_terms_of(condition, keys.items())) is not None]
     tests = [program(part) for part in parts if len(columns(part)) > 1]
     if not tests:
         return None

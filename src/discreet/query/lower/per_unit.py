@@ -43,10 +43,10 @@ MOST_ROWS = 1 << 42
 """An average divides by no more rows than this; no unit has them."""
 
 
-def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
+def per_unit(source: Lowered, node: PerUnit, catalog: Catalog) -> Lowered:
     """One row for each unit and each combination of the keys that it has; of public rows, for each combination."""
-    check_names([name for name, _ in asked.keys] + [m.name for m in asked.measures])
-    keys = {name: _key(name, typed(e, source.fields)) for name, e in asked.keys}
+    check_names([name for name, _ in node.keys] + [m.name for m in node.measures])
+    keys = {name: _key(name, typed(e, source.fields)) for name, e in node.keys}
     if source.private and not any(names_one_unit(key, catalog) for key in keys.values()):
         raise Unsupported(
             NOT_PER_UNIT,
@@ -59,9 +59,9 @@ def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
     above: list[tuple[str, Expression]] = [
         (name, Column(name) if name in shown else _read_unit(key.kind)) for name, key in keys.items()
     ]
-    for i, measure in enumerate(asked.measures):
-        found, expression, fields[measure.name] = _measure(measure, source.fields, i)
-        measures += found
+    for i, measure in enumerate(node.measures):
+        lowered, expression, fields[measure.name] = _measure(measure, source.fields, i)
+        measures += lowered
         above.append((measure.name, expression))
     lowered_keys: Columns = tuple((name, key.lowered) for name, key in keys.items() if name in shown)
     relation: Relation = PerUnit(source.relation, (*lowered_keys, *carried(source)), tuple(measures))
@@ -117,14 +117,14 @@ def _measure(
         x = as_number(x)
     match aggregate:
         case Aggregate.COUNT:
-            return _one(measure, present(x), where, TypedColumn(COUNTED, nullable=False))
+            return _single(measure, present(x), where, TypedColumn(COUNTED, nullable=False))
         case Aggregate.COUNT_DISTINCT:
             if isinstance(x.kind, Real):
                 refuse(f"COUNT(DISTINCT x) needs exact values; {bound(x)}")
-            return _one(measure, x, where, TypedColumn(COUNTED, nullable=False))
+            return _single(measure, x, where, TypedColumn(COUNTED, nullable=False))
         case Aggregate.SUM:
             x, kind = sum_of(x)
-            return _one(measure, x, where, TypedColumn(kind))
+            return _single(measure, x, where, TypedColumn(kind))
         case Aggregate.AVG:
             return _average(measure, x, where, place)
         case _:
@@ -133,7 +133,7 @@ def _measure(
             null = x.nullable or where is not None
             # Clamping keeps the order, so it may wait until somebody aggregates the column.
             column = TypedColumn(x.kind, null, x.keys, x.unknown, copies=x.copies, declared=x.declared)
-            return _one(measure, x, where, column)
+            return _single(measure, x, where, column)
 
 
 _ALLOWED = {
@@ -146,7 +146,7 @@ _ALLOWED = {
 }
 
 
-def _one(
+def _single(
     measure: Measure, x: Typed, where: Expression | None, column: TypedColumn
 ) -> tuple[list[Measure], Expression, TypedColumn]:
     made = Measure(measure.name, measure.aggregate, (_only(x.lowered, where),))

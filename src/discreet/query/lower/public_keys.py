@@ -23,15 +23,15 @@ _SEVERAL = 2
 Listed = dict[tuple[str, str], tuple[Value, ...]]
 
 
-def with_public_keys(asked: LoweredQuestion, engine: Engine, schemas: Mapping[str, Schema]) -> LoweredQuestion:
+def with_public_keys(question: LoweredQuestion, engine: Engine, schemas: Mapping[str, Schema]) -> LoweredQuestion:
     """The question with the keys of public columns filled in, as they are now: nothing is remembered."""
     listed: Listed = {}
-    beside = tuple(with_public_keys(one, engine, schemas) for one in asked.beside)
-    parts = public_parts(asked.whole, schemas)
+    beside = tuple(with_public_keys(other, engine, schemas) for other in question.beside)
+    parts = public_parts(question.whole, schemas)
     filtered = [part for part in parts if any(isinstance(p, Filter) for p in parts_of(part))]
-    keys = tuple(_possible(_filled(key, engine, schemas, listed), filtered, engine, schemas) for key in asked.keys)
+    keys = tuple(_possible(_filled(key, engine, schemas, listed), filtered, engine, schemas) for key in question.keys)
     together = tuple(_together(keys, parts, engine, schemas))
-    return replace(asked, keys=keys, beside=beside, key_sets=(*asked.key_sets, *together))
+    return replace(question, keys=keys, beside=beside, key_sets=(*question.key_sets, *together))
 
 
 def _together(
@@ -187,5 +187,5 @@ def _tuples(
     weights = Weights(form=Form.L1, cap=1, scale=1, per_group=1)
     keys = tuple(WorkKey(name, Column(name), None) for name, _ in made)
     work = Work(source=rows, unit=UNIT, keys=keys, cells=(RowSum(Literal(1)),), weights=weights)
-    (found,) = engine.run((work,), schemas)
-    return tuple(found.keys)
+    (exact,) = engine.run((work,), schemas)
+    return tuple(exact.keys)

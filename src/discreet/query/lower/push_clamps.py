@@ -31,13 +31,15 @@ def push_clamps(source: Relation, used: Iterable[Expression]) -> tuple[Relation,
     seen: dict[str, set[Ends | None]] = {}
     for expression in (*used, *conditions):
         _look(expression, seen)
-    ends = {name: one for name, found in seen.items() if len(found) == 1 and (one := next(iter(found))) is not None}
+    ends = {
+        name: clamp for name, pushed in seen.items() if len(pushed) == 1 and (clamp := next(iter(pushed))) is not None
+    }
     reads = {name: _narrowed(read, ends.get(name)) for name, read in relation.columns}
     moved = {name for name, read in relation.columns if reads[name] != read}
-    found: Relation = Project(relation.source, tuple(reads.items()))
+    pushed: Relation = Project(relation.source, tuple(reads.items()))
     for condition in reversed(conditions):
-        found = Filter(found, _without(condition, moved))
-    return found, lambda expression: _without(expression, moved)
+        pushed = Filter(pushed, _without(condition, moved))
+    return pushed, lambda expression: _without(expression, moved)
 
 
 def _clamped(expression: Expression) -> tuple[str, Ends] | None:

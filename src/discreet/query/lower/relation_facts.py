@@ -85,18 +85,18 @@ def joint_caps(*caps: Caps | None) -> Caps | None:
     Where one table's caps are to be chosen, so are those of the joined rows.
     Whatever they are, bounding keeps to them; so this is a choice of accuracy, not of privacy.
     """
-    found = [c for c in caps if c is not None]
-    if not found:
+    declared = [c for c in caps if c is not None]
+    if not declared:
         return None
 
     def largest(values: list[int | None]) -> int | None:
         return max((v for v in values if v is not None), default=None)
 
-    auto = any(c.auto for c in found)
+    auto = any(c.auto for c in declared)
     return Caps(
-        max_rows=None if auto or all(c.max_rows is None for c in found) else max(map(rows, found)),
-        max_groups=largest([c.max_groups for c in found]),
-        max_rows_per_group=largest([c.max_rows_per_group for c in found]),
+        max_rows=None if auto or all(c.max_rows is None for c in declared) else max(map(rows, declared)),
+        max_groups=largest([c.max_groups for c in declared]),
+        max_rows_per_group=largest([c.max_rows_per_group for c in declared]),
         auto=auto,
     )
 

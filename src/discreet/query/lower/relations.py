@@ -33,8 +33,8 @@ DEEPEST_RELATION = 50
 
 def lower_relation(relation: Relation, catalog: Catalog) -> Lowered:
     """The relation, typed and lowered; refuses what cannot be protected or is not understood."""
-    found = lower_all(relation, catalog)
-    return replace(found, relation=prune(found.relation, frozenset(found.fields) | {UNIT}))
+    lowered = lower_all(relation, catalog)
+    return replace(lowered, relation=prune(lowered.relation, frozenset(lowered.fields) | {UNIT}))
 
 
 def lower_all(relation: Relation, catalog: Catalog) -> Lowered:
@@ -80,24 +80,24 @@ def _lower(relation: Relation, catalog: Catalog) -> Lowered:
             return unit_windows(_lower(source, catalog), relation, catalog)
 
 
-def _join(asked: Join, catalog: Catalog) -> Lowered:
+def _join(node: Join, catalog: Catalog) -> Lowered:
     """A join along a foreign key needs no second look for the unit: the table that it leads to has it.
 
     The key is compared as it is stored: as it is read, clamped, it could lead to somebody else.
     """
-    match asked:
+    match node:
         case Join(left=Scan(table=a), right=Scan(table=b), on=on):
             here, there = f"{UNIT}_from", f"{UNIT}_to"
             if (pair := _leads(a, b, on, catalog)) is not None:
                 left = scan(a, catalog, bare=True, stored=((here, as_stored(pair[0], catalog[a])),))
                 right = scan(b, catalog, stored=((there, as_stored(pair[1], catalog[b])),))
                 # Rows without a partner have no unit and would be dropped, so LEFT keeps no more than INNER.
-                return join(left, right, replace(asked, how=How.INNER), catalog, {pair: (here, there)})
+                return join(left, right, replace(node, how=How.INNER), catalog, {pair: (here, there)})
             if (pair := _leads(b, a, tuple((y, x) for x, y in on), catalog)) is not None:
                 left = scan(a, catalog, stored=((there, as_stored(pair[1], catalog[a])),))
                 right = scan(b, catalog, bare=True, stored=((here, as_stored(pair[0], catalog[b])),))
-                return join(left, right, asked, catalog, {(pair[1], pair[0]): (there, here)})
-    return join(_lower(asked.left, catalog), _lower(asked.right, catalog), asked, catalog)
+                return join(left, right, node, catalog, {(pair[1], pair[0]): (there, here)})
+    return join(_lower(node.left, catalog), _lower(node.right, catalog), node, catalog)
 
 
 def _leads(a: str, b: str, on: tuple[tuple[str, str], ...], catalog: Catalog) -> tuple[str, str] | None:
@@ -109,17 +109,17 @@ def _leads(a: str, b: str, on: tuple[tuple[str, str], ...], catalog: Catalog) ->
 
 
 def _filter(source: Lowered, condition: Expression) -> Lowered:
-    asked = predicate(condition, source.fields, "WHERE")
-    found = asked.lowered
+    typed = predicate(condition, source.fields, "WHERE")
+    lowered = typed.lowered
     lists = dict(source.listings)
-    for expression, keys in listings(found).items():
+    for expression, keys in listings(lowered).items():
         lists[expression] = meet(lists.get(expression), keys)
     return replace(
         source,
-        relation=Filter(source.relation, found),
-        fields=narrowed(source.fields, found),
+        relation=Filter(source.relation, lowered),
+        fields=narrowed(source.fields, lowered),
         listings=lists,
-        notes=(*source.notes, *notes(condition, source.fields, asked)),
+        notes=(*source.notes, *notes(condition, source.fields, typed)),
     )
 
 

@@ -23,24 +23,24 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = (
     given = schema.table
     fields: dict[str, TypedColumn] = {}
     reads: list[tuple[str, Expression]] = []
-    for column, known_ in schema.fields.items():
+    for column, declared_field in schema.fields.items():
         if is_reserved(column):
             continue
-        kind = stored_kind(schema.stored[column], known_.kind)
-        declared = _longest_key(known_.keys) if isinstance(kind, Text) else known_.kind
+        kind = stored_kind(schema.stored[column], declared_field.kind)
+        declared = _longest_key(declared_field.keys) if isinstance(kind, Text) else declared_field.kind
         fields[column] = TypedColumn(
             kind,
-            known_.nullable,
-            known_.keys,
-            known_.unknown,
+            declared_field.nullable,
+            declared_field.keys,
+            declared_field.unknown,
             is_unit=column == given.unit and through_of(name, catalog) is None,
             origin=(name, column),
-            keys_from=(name, column) if given.public and known_.keys is None else None,
+            keys_from=(name, column) if given.public and declared_field.keys is None else None,
             declared=None if declared == kind else declared,
             untyped=schema.stored[column] == Stored(StoredKind.TEXT, untyped=True),
         )
         read = as_stored(column, schema) if schema.is_whole(column) else _read(column, schema.stored[column], kind)
-        reads.append((column, read if known_.nullable else _filled(read, known_.kind)))
+        reads.append((column, read if declared_field.nullable else _filled(read, declared_field.kind)))
     reads += stored
     private = not (given.public or bare)
     unit_kind = _unit_kind(_owner(name, catalog), catalog) if private else None

@@ -36,15 +36,15 @@ FARTHEST = 1_000_000
 """LAG and LEAD look no farther than so many rows."""
 
 
-def unit_windows(source: Lowered, asked: UnitWindows, catalog: Catalog) -> Lowered:
+def unit_windows(source: Lowered, node: UnitWindows, catalog: Catalog) -> Lowered:
     """The rows of the source, each with what the windows say of it."""
-    check_names([*source.fields, *(window.name for window in asked.windows)])
+    check_names([*source.fields, *(window.name for window in node.windows)])
     fields = dict(source.fields)
     made: list[Window] = []
     above: list[tuple[str, Expression]] = []
-    for i, window in enumerate(asked.windows):
-        found, expression, fields[window.name] = _window(window, source, catalog, i)
-        made += found
+    for i, window in enumerate(node.windows):
+        lowered, expression, fields[window.name] = _window(window, source, catalog, i)
+        made += lowered
         above.append((window.name, expression))
     relation: Relation = UnitWindows(source.relation, tuple(made))
     if any(expression != Column(name) for name, expression in above):
@@ -128,14 +128,14 @@ def _valued(
     if function not in _NEIGHBOURS:
         return [replace(window, arguments=(x.lowered,))], column, value
     offset = Literal(1 if len(arguments) == 1 else _rows(arguments[1], what))
-    found = replace(window, arguments=(x.lowered, offset))
+    lowered_window = replace(window, arguments=(x.lowered, offset))
     if len(arguments) < 3:
-        return [found], column, value
+        return [lowered_window], column, value
     there = f"{UNIT}_there_{place}"  # where there is no such row, the third argument
-    known = {**fields, name: value, there: TypedColumn(Number(Fraction(1), 1, 1))}
-    instead = typed(Call("case", (Call("is_null", (Column(there),)), arguments[2], column)), known)
+    with_value = {**fields, name: value, there: TypedColumn(Number(Fraction(1), 1, 1))}
+    instead = typed(Call("case", (Call("is_null", (Column(there),)), arguments[2], column)), with_value)
     marks = replace(window, name=there, arguments=(Literal(1), offset))
-    return [found, marks], instead.lowered, replace(instead.column, is_unit=False, origin=None)
+    return [lowered_window, marks], instead.lowered, replace(instead.column, is_unit=False, origin=None)
 
 
 def _rows(offset: Expression, what: str) -> int:

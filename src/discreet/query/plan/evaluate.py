@@ -63,10 +63,10 @@ def program(expression: Expression) -> Program:
 def _strict(function: Callable[..., Any], parts: tuple[Program, ...]) -> Program:
     """NULL if an argument is. One and two arguments are by far the most frequent, so they are written out."""
     if len(parts) == 1:
-        (one,) = parts
+        (argument,) = parts
 
         def unary(row: Row) -> Any:
-            x = one(row)
+            x = argument(row)
             return None if x is None else function(x)
 
         return unary
@@ -97,28 +97,28 @@ def _is_null(parts: tuple[Program, ...]) -> Program:
 
 def _and(parts: tuple[Program, ...]) -> Program:
     def run(row: Row) -> Any:
-        found: bool | None = True
+        result: bool | None = True
         for part in parts:
             value = part(row)
             if value is False:
                 return False
             if value is None:
-                found = None
-        return found
+                result = None
+        return result
 
     return run
 
 
 def _or(parts: tuple[Program, ...]) -> Program:
     def run(row: Row) -> Any:
-        found: bool | None = False
+        result: bool | None = False
         for part in parts:
             value = part(row)
             if value is True:
                 return True
             if value is None:
-                found = None
-        return found
+                result = None
+        return result
 
     return run
 
@@ -187,15 +187,15 @@ def _read_whole(x: float) -> int | None:
 def _div(x: int, y: int) -> int | None:
     if y == 0:
         return None
-    found = abs(x) // abs(y)
-    return found if (x < 0) == (y < 0) else -found
+    quotient = abs(x) // abs(y)
+    return quotient if (x < 0) == (y < 0) else -quotient
 
 
 def _mod(x: int, y: int) -> int | None:
     if y == 0:
         return None
-    found = abs(x) % abs(y)
-    return -found if x < 0 else found
+    remainder = abs(x) % abs(y)
+    return -remainder if x < 0 else remainder
 
 
 def round_div(x: int, n: int) -> int:
@@ -204,8 +204,8 @@ def round_div(x: int, n: int) -> int:
     >>> round_div(5, 2), round_div(-5, 2), round_div(4, 3)
     (3, -3, 1)
     """
-    found = (2 * abs(x) + n) // (2 * n)
-    return -found if x < 0 else found
+    rounded = (2 * abs(x) + n) // (2 * n)
+    return -rounded if x < 0 else rounded
 
 
 def _curve(x: int, *pieces: int) -> int:
@@ -249,8 +249,8 @@ def _text_to_decimal(x: str) -> Decimal | None:
 
 
 def _text_to_timestamp(x: str) -> datetime | None:
-    found = text_to_moment(x)
-    return found if found is None or isinstance(found, datetime) else datetime.combine(found, time())
+    read = text_to_moment(x)
+    return read if read is None or isinstance(read, datetime) else datetime.combine(read, time())
 
 
 def text_to_date(x: str) -> date | None:
@@ -319,8 +319,8 @@ def add_seconds(x: datetime, n: int) -> datetime:
 
 
 def _seconds_between(x: datetime, y: datetime) -> int:
-    found = abs(y - x) // timedelta(seconds=1)
-    return found if y >= x else -found
+    seconds = abs(y - x) // timedelta(seconds=1)
+    return seconds if y >= x else -seconds
 
 
 def _same(x: Any) -> Any:

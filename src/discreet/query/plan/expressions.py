@@ -91,7 +91,7 @@ def replace_columns(expression: Expression, by: Callable[[str], Expression]) -> 
         case Column(name):
             return by(name)
         case Call(function, arguments):
-            return Call(function, tuple(replace_columns(one, by) for one in arguments))
+            return Call(function, tuple(replace_columns(argument, by) for argument in arguments))
         case _:
             return expression
 

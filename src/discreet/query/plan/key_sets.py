@@ -156,14 +156,14 @@ def hierarchy(name: str, levels: Sequence[str], *, table: Any) -> Hierarchy:
         raise BadParameter("name", name, 'must be a name, such as "geo"')
     if isinstance(levels, str) or len(set(levels)) != len(list(levels)):
         raise BadParameter("levels", levels, "must list different columns: a level that lies in itself is a cycle")
-    found = key_set(table, levels)
-    for row in found.rows:
+    tuples = key_set(table, levels)
+    for row in tuples.rows:
         if None in row:
-            level = found.columns[row.index(None)]
+            level = tuples.columns[row.index(None)]
             raise BadParameter("table", f"a row without {level}", "must name a key of every level: none may be missing")
-    rows = tuple(sorted(found.rows))
-    parents = [_parents(found.columns, rows, level) for level in range(1, len(found.columns))]
-    return Hierarchy(found.columns, rows, name, tuple(parents))
+    rows = tuple(sorted(tuples.rows))
+    parents = [_parents(tuples.columns, rows, level) for level in range(1, len(tuples.columns))]
+    return Hierarchy(tuples.columns, rows, name, tuple(parents))
 
 
 def _parents(columns: Sequence[str], rows: Tuples, level: int) -> NDArray[np.int64]:

@@ -255,8 +255,8 @@ def outcomes_below(outcome: Outcome) -> tuple[Outcome, ...]:
     match outcome.below:
         case None:
             return ()
-        case Outcome() as one:
-            return (one,)
+        case Outcome() as below:
+            return (below,)
         case ReleasedUnion(parts=parts):
             return parts
         case ReleasedJoin(left=left, right=right):

@@ -123,10 +123,10 @@ def bounds(low: ExactNumber | date, high: ExactNumber | date | None = None, *, n
 
 def _moment(name: str, given: object) -> date | None:
     """A date or a time, also one that is written; None for anything else."""
-    found = text_to_moment(given) if isinstance(given, str) else given
-    if isinstance(found, datetime) and found.tzinfo is not None:
-        raise BadParameter(name, found, "must have no time zone: times are read as UTC, so write it as UTC")
-    return found if isinstance(found, date) else None
+    read = text_to_moment(given) if isinstance(given, str) else given
+    if isinstance(read, datetime) and read.tzinfo is not None:
+        raise BadParameter(name, read, "must have no time zone: times are read as UTC, so write it as UTC")
+    return read if isinstance(read, date) else None
 
 
 def _first(day: date) -> datetime:
@@ -325,42 +325,42 @@ def _key_sets(given: Iterable[KeySet], public: bool) -> tuple[KeySet, ...]:
     """Sets of tuples, checked; each column is a level of at most one hierarchy."""
     if isinstance(given, KeySet):
         given = (given,)
-    found = tuple(given)
-    for one in found:
-        if not isinstance(one, KeySet):
-            raise BadParameter("key_sets", one, "must be made by dp.hierarchy, or by dp.keys with columns")
-    if found and public:
+    checked = tuple(given)
+    for tuples in checked:
+        if not isinstance(tuples, KeySet):
+            raise BadParameter("key_sets", tuples, "must be made by dp.hierarchy, or by dp.keys with columns")
+    if checked and public:
         raise BadParameter("key_sets", "declared", "must be left out for a public table: its rows say what exists")
-    levels = [(name, one) for one in found if isinstance(one, Hierarchy) for name in one.levels]
-    for name, one in levels:
+    levels = [(name, tuples) for tuples in checked if isinstance(tuples, Hierarchy) for name in tuples.levels]
+    for name, tuples in levels:
         if sum(name == other for other, _ in levels) > 1:
-            raise BadParameter("key_sets", name, f"must be a level of one hierarchy; {one.name} is not the only one")
-    return found
+            raise BadParameter("key_sets", name, f"must be a level of one hierarchy; {tuples.name} is not the only one")
+    return checked
 
 
 def _with_keys_of(key_sets: tuple[KeySet, ...], columns: dict[str, Declared]) -> dict[str, Declared]:
     """The columns with the keys that their tuples have; refuses other keys that were declared."""
-    found = dict(columns)
-    for one in key_sets:
-        for place, name in enumerate(one.columns):
-            listed = tuple(dict.fromkeys(row[place] for row in one.rows))
-            known = found.get(name, Declared())
-            if known.keys is None and known != Declared(nullable=known.nullable):
+    declared = dict(columns)
+    for tuples in key_sets:
+        for place, name in enumerate(tuples.columns):
+            listed = tuple(dict.fromkeys(row[place] for row in tuples.rows))
+            before = declared.get(name, Declared())
+            if before.keys is None and before != Declared(nullable=before.nullable):
                 raise BadParameter(
                     f"columns[{name!r}]", "declared otherwise", "must be left out: a key set lists its keys"
                 )
-            if known.keys is not None and set(known.keys) != set(listed):
+            if before.keys is not None and set(before.keys) != set(listed):
                 raise BadParameter("key_sets", name, "must have the same keys everywhere: intersect the sets first")
-            found[name] = replace(known, keys=listed if known.keys is None else known.keys)
-    return found
+            declared[name] = replace(before, keys=listed if before.keys is None else before.keys)
+    return declared
 
 
 def _declared(columns: Mapping[str, Declared] | None) -> dict[str, Declared]:
-    found = dict(columns or {})
-    for name, said in found.items():
-        if not isinstance(said, Declared):
-            raise BadParameter(f"columns[{name!r}]", said, "must be made by dp.bounds, dp.keys or dp.unknown_keys")
-    return found
+    declared = dict(columns or {})
+    for name, given in declared.items():
+        if not isinstance(given, Declared):
+            raise BadParameter(f"columns[{name!r}]", given, "must be made by dp.bounds, dp.keys or dp.unknown_keys")
+    return declared
 
 
 # --- a table whose columns are known ----------------------------------------------------------------------------------
@@ -400,14 +400,14 @@ class Schema:
 
 def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     """The schema of a table from its declaration and the stored types of its columns; refuses what does not agree."""
-    upper = {level for one in given.key_sets if isinstance(one, Hierarchy) for level in one.levels[:-1]}
+    upper = {level for key_set in given.key_sets if isinstance(key_set, Hierarchy) for level in key_set.levels[:-1]}
     for column in given.columns:
         if column in stored or column not in upper:  # the upper levels follow from the finest one
-            _known(name, column, stored)
+            _check_column(name, column, stored)
     if given.unit == EACH_ROW and EACH_ROW in stored:
         raise BadParameter("unit", EACH_ROW, "must not be a column: rename it, or name the column of the unit")
     if given.unit is not None and given.unit != EACH_ROW:
-        _known(name, given.unit, stored)
+        _check_column(name, given.unit, stored)
         if stored[given.unit].kind not in UNIT_KINDS:
             it_is = f"it is {stored[given.unit].kind.value}"
             raise BadParameter("unit", given.unit, f"must be a column of whole numbers or text; {it_is}")
@@ -430,7 +430,7 @@ def _as_read(unit: str | None, stored: Mapping[str, Stored]) -> dict[str, Stored
     return {name: whole if (name, how.kind) == (unit, StoredKind.REAL) else how for name, how in stored.items()}
 
 
-def _as_declared(stored: Stored, said: Declared) -> Stored:
+def _as_declared(stored: Stored, declared: Declared) -> Stored:
     """As what the text of a file without types is read: only what the owner says of the column decides.
 
     >>> text = Stored(StoredKind.TEXT, untyped=True)
@@ -439,15 +439,17 @@ def _as_declared(stored: Stored, said: Declared) -> Stored:
     """
     if not stored.untyped:
         return stored
-    if said.auto or isinstance(said.low, Fraction):
-        if any(isinstance(end, Fraction) and abs(end) >= 10**18 for end in (said.low, said.high)):
-            raise BadParameter("bounds", f"{said.low} to {said.high}", "must be below 10^18: no more digits are read")
-        known = stored.kind is StoredKind.DECIMAL
-        return replace(stored, kind=StoredKind.DECIMAL, scale=stored.scale if known else _digits(said))
-    if isinstance(said.low, date):
-        times = isinstance(said.low, datetime) or isinstance(said.high, datetime)
+    if declared.auto or isinstance(declared.low, Fraction):
+        if any(isinstance(end, Fraction) and abs(end) >= 10**18 for end in (declared.low, declared.high)):
+            raise BadParameter(
+                "bounds", f"{declared.low} to {declared.high}", "must be below 10^18: no more digits are read"
+            )
+        is_decimal = stored.kind is StoredKind.DECIMAL
+        return replace(stored, kind=StoredKind.DECIMAL, scale=stored.scale if is_decimal else _digits(declared))
+    if isinstance(declared.low, date):
+        times = isinstance(declared.low, datetime) or isinstance(declared.high, datetime)
         return Stored(StoredKind.TIMESTAMP if times else StoredKind.DATE, untyped=True)
-    listed = next((key for key in said.keys or () if key is not None), None)
+    listed = next((key for key in declared.keys or () if key is not None), None)
     return stored if listed is None else Stored(_KEY_KINDS.get(type(listed), StoredKind.TEXT), untyped=True)
 
 
@@ -457,11 +459,11 @@ UNTYPED_DIGITS = 6
 _MOST_DIGITS = 18
 
 
-def _digits(said: Declared) -> int:
+def _digits(declared: Declared) -> int:
     """Digits after the point: as many as make 10^9 steps between the bounds."""
-    if not isinstance(said.low, Fraction) or not isinstance(said.high, Fraction):
+    if not isinstance(declared.low, Fraction) or not isinstance(declared.high, Fraction):
         return UNTYPED_DIGITS
-    width = said.high - said.low
+    width = declared.high - declared.low
     return next((n for n in range(1, _MOST_DIGITS) if width * 10**n >= 10**9), _MOST_DIGITS)
 
 
@@ -478,41 +480,41 @@ def unusable(column: str, schemas: Mapping[str, Schema]) -> str | None:
     return None
 
 
-def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:
+def _check_column(name: str, column: str, stored: Mapping[str, Stored]) -> None:
     if column not in stored:
         near = get_close_matches(column, stored, n=1)
         hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(stored))}"
         raise BadParameter("column", column, f"must be a column of {name}; {hint}")
 
 
-def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
+def _field(name: str, column: str, stored: Stored, declared: Declared) -> Field:
     place = f"{name}.columns[{column!r}]"
     numeric = stored.kind in (StoredKind.INTEGER, StoredKind.DECIMAL, StoredKind.REAL)
     fit = f"must fit the column, which is stored as {stored.kind.value}"
     if stored.kind is StoredKind.TEXT:
         fit += ": store it as numbers, dates or times"
-    if said.auto and not (numeric or stored.kind in (StoredKind.DATE, StoredKind.TIMESTAMP)):
+    if declared.auto and not (numeric or stored.kind in (StoredKind.DATE, StoredKind.TIMESTAMP)):
         raise BadParameter(place, "bounds", fit)
-    if isinstance(said.low, Fraction) and not numeric:
+    if isinstance(declared.low, Fraction) and not numeric:
         raise BadParameter(place, "bounds", fit)
-    if isinstance(said.low, date) and stored.kind not in (StoredKind.DATE, StoredKind.TIMESTAMP):
+    if isinstance(declared.low, date) and stored.kind not in (StoredKind.DATE, StoredKind.TIMESTAMP):
         raise BadParameter(place, "bounds of dates", fit)
-    if stored.kind is StoredKind.DATE and (isinstance(said.low, datetime) or isinstance(said.high, datetime)):
+    if stored.kind is StoredKind.DATE and (isinstance(declared.low, datetime) or isinstance(declared.high, datetime)):
         raise BadParameter(place, "bounds of times", "must be days: the column is stored as date")
-    inexact = (StoredKind.REAL,) if said.unknown else (StoredKind.REAL, StoredKind.DECIMAL, StoredKind.TIMESTAMP)
-    if (said.keys or said.unknown) and stored.kind in inexact:
+    inexact = (StoredKind.REAL,) if declared.unknown else (StoredKind.REAL, StoredKind.DECIMAL, StoredKind.TIMESTAMP)
+    if (declared.keys or declared.unknown) and stored.kind in inexact:
         raise BadParameter(
             place, "keys", f"must be text, whole numbers, dates or booleans; it is stored as {stored.kind.value}"
         )
-    kind = _kind(stored, said)
-    listed = None if said.keys is None else tuple(_fits(place, key, kind) for key in said.keys)
+    kind = _kind(stored, declared)
+    listed = None if declared.keys is None else tuple(_fits(place, key, kind) for key in declared.keys)
     if listed is None and stored.kind is StoredKind.BOOLEAN:
         listed = (False, True)
-    return Field(kind, said.nullable or said.low is None, listed, said.unknown)
+    return Field(kind, declared.nullable or declared.low is None, listed, declared.unknown)
 
 
-def _kind(stored: Stored, said: Declared) -> Kind:
-    low, high = said.low, said.high
+def _kind(stored: Stored, declared: Declared) -> Kind:
+    low, high = declared.low, declared.high
     match stored.kind:
         case StoredKind.INTEGER | StoredKind.DECIMAL:
             step = own_step(stored)

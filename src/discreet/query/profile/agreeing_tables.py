@@ -71,20 +71,20 @@ def shape_of(part: Part, noised: Mapping[Statistic, Noised]) -> CountTable | Non
 
 def gains(shapes: Sequence[CountTable | None]) -> list[float]:
     """By how much the deviation of a count falls in each table, when all are made to agree."""
-    known = [shape for shape in shapes if shape is not None]
-    found = []
+    shaped = [shape for shape in shapes if shape is not None]
+    gains_of_tables = []
     for shape in shapes:
         if shape is None:
-            found.append(1.0)
+            gains_of_tables.append(1.0)
             continue
         total = 0.0
         for some in shape.subsets:
             centred = prod(1 - 1 / shape.sizes[axis] for axis in some)
             over = prod(n for axis, n in shape.sizes.items() if axis not in some)
-            precision = sum(1 / other.variance_of(some) for other in known if some <= set(other.sizes))
+            precision = sum(1 / other.variance_of(some) for other in shaped if some <= set(other.sizes))
             total += centred / over**2 / precision
-        found.append(float(np.sqrt(total / shape.variance)))
-    return found
+        gains_of_tables.append(float(np.sqrt(total / shape.variance)))
+    return gains_of_tables
 
 
 def fitted(tables: Sequence[tuple[CountTable, Floats]]) -> list[Floats] | None:
@@ -94,12 +94,12 @@ def fitted(tables: Sequence[tuple[CountTable, Floats]]) -> list[Floats] | None:
         for some in shape.subsets:
             parts.setdefault(some, []).append((1 / shape.variance_of(some), _part(shape, values, some)))
     means = {}
-    for some, found in parts.items():
-        weights = np.array([weight for weight, _ in found])
-        mean = sum(weight * part for weight, part in found) / weights.sum()
-        free = (len(found) - 1) * prod(n - 1 for n in mean.shape if n > 1)
-        far = sum(float(weight * ((part - mean) ** 2).sum()) for weight, part in found)
-        if len(found) > 1 and far > free + TOO_FAR * np.sqrt(2 * free) + TOO_FAR:
+    for some, weighted in parts.items():
+        weights = np.array([weight for weight, _ in weighted])
+        mean = sum(weight * part for weight, part in weighted) / weights.sum()
+        free = (len(weighted) - 1) * prod(n - 1 for n in mean.shape if n > 1)
+        far = sum(float(weight * ((part - mean) ** 2).sum()) for weight, part in weighted)
+        if len(weighted) > 1 and far > free + TOO_FAR * np.sqrt(2 * free) + TOO_FAR:
             return None
         means[some] = mean
     made = []
@@ -115,11 +115,11 @@ def fitted(tables: Sequence[tuple[CountTable, Floats]]) -> list[Floats] | None:
 def _part(shape: CountTable, values: Floats, some: frozenset[Axis]) -> Floats:
     """What a table says about these keys together and about no fewer, with the keys in one order for all tables."""
     away = tuple(i for i, axis in enumerate(shape.sizes) if axis not in some)
-    found = values.sum(axis=away)
-    for i in range(found.ndim):
-        found = found - found.mean(axis=i, keepdims=True)
+    part = values.sum(axis=away)
+    for i in range(part.ndim):
+        part = part - part.mean(axis=i, keepdims=True)
     own = [axis for axis in shape.sizes if axis in some]
-    return np.asarray(np.transpose(found, [own.index(axis) for axis in sorted(own, key=repr)]))
+    return np.asarray(np.transpose(part, [own.index(axis) for axis in sorted(own, key=repr)]))
 
 
 def _along(shape: CountTable, part: Floats, some: frozenset[Axis]) -> Floats:
@@ -140,17 +140,17 @@ def made_to_agree(answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
         if len(answer.released) == 1 and _shape(answer.released[0]) is not None:
             part = answer.released[0].part
             groups.setdefault((part.whole, part.caps), []).append(i)
-    found = list(answers)
+    agreed = list(answers)
     for places in groups.values():
-        for i, one in zip(places, _agreeing([answers[i].released[0] for i in places]), strict=True):
-            if one is not None:
+        for i, level in zip(places, _agreeing([answers[i].released[0] for i in places]), strict=True):
+            if level is not None:
                 answer = answers[i]
-                found[i] = replace(answer, released=(one,), own_notes=(*answer.own_notes, AGREED))
-    return tuple(found)
+                agreed[i] = replace(answer, released=(level,), own_notes=(*answer.own_notes, AGREED))
+    return tuple(agreed)
 
 
 def _agreeing(released: Sequence[Released]) -> list[Released | None]:
-    shapes = [_shape(one) for one in released]
+    shapes = [_shape(level) for level in released]
     keys = [frozenset(shape.sizes) if shape is not None else frozenset() for shape in shapes]
     first = {some: i for i, some in reversed(list(enumerate(keys)))}  # questions about the same groups share a table
     if len(first) < 2:
@@ -159,27 +159,27 @@ def _agreeing(released: Sequence[Released]) -> list[Released | None]:
     new = fitted(list(tables.values()))
     if new is None:
         return [None] * len(released)
-    moved = {some: one - table for (some, (_, table)), one in zip(tables.items(), new, strict=True)}
+    moved = {some: level - table for (some, (_, table)), level in zip(tables.items(), new, strict=True)}
     return [
-        _moved(one, np.transpose(moved[some], _order(shapes[first[some]], shape)).reshape(-1))
-        for one, shape, some in zip(released, shapes, keys, strict=True)
+        _moved(level, np.transpose(moved[some], _order(shapes[first[some]], shape)).reshape(-1))
+        for level, shape, some in zip(released, shapes, keys, strict=True)
     ]
 
 
-def _shape(one: Released) -> CountTable | None:
-    noised = {s: e.noised for s, e in one.estimates.items()}
-    count = _count(one.part)
-    if count is None or any(noised.get(s) is None or isinstance(one.estimates[s], Fitted) for s, _ in _shares(count)):
+def _shape(level: Released) -> CountTable | None:
+    noised = {s: e.noised for s, e in level.estimates.items()}
+    count = _count(level.part)
+    if count is None or any(noised.get(s) is None or isinstance(level.estimates[s], Fitted) for s, _ in _shares(count)):
         return None
-    return shape_of(one.part, noised)  # type: ignore[arg-type]
+    return shape_of(level.part, noised)  # type: ignore[arg-type]
 
 
-def _table(shape: CountTable | None, one: Released) -> tuple[CountTable, Floats]:
+def _table(shape: CountTable | None, level: Released) -> tuple[CountTable, Floats]:
     """Released rows are sorted by key: a table in row-major order."""
-    count = _count(one.part)
+    count = _count(level.part)
     assert shape is not None  # noqa: S101
     assert count is not None  # noqa: S101
-    values = sum(share * one.estimates[s].values for s, share in _shares(count))
+    values = sum(share * level.estimates[s].values for s, share in _shares(count))
     return shape, np.asarray(values).reshape(tuple(shape.sizes.values()))
 
 
@@ -205,17 +205,17 @@ def _shares(count: Recipe) -> list[tuple[Statistic, float]]:
     return list(zip(count.parts, count.shares, strict=True)) if isinstance(count, Count) else [(count.statistic, 1.0)]  # type: ignore[attr-defined]
 
 
-def _moved(one: Released, by: Floats) -> Released:
+def _moved(level: Released, by: Floats) -> Released:
     """The group's statistics moved so that its count is by so much larger: each in equal measure."""
-    count = _count(one.part)
+    count = _count(level.part)
     assert count is not None  # noqa: S101
     shares = _shares(count)
     length = sum(share**2 for _, share in shares)
-    estimates: Estimates = dict(one.estimates)
+    estimates: Estimates = dict(level.estimates)
     for statistic, share in shares:
-        noisy = one.estimates[statistic]
+        noisy = level.estimates[statistic]
         values = noisy.values + by * share / length
         estimates[statistic] = Fitted(
             values, noisy.error, noisy.noised, noisy.law, centre=noisy.middle, least=-np.inf, most=np.inf
         )
-    return replace(one, estimates=estimates)
+    return replace(level, estimates=estimates)

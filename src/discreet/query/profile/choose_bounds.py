@@ -101,8 +101,8 @@ class _Side:
         def cut(end: Fraction) -> Floats:
             return np.asarray(self.counts @ np.maximum(self.sizes - float(end), 0.0) / every)
 
-        found = min(self.ends, key=lambda end: self.ways.mean_by_ratio(cut(end) + noise * float(end)))
-        return found, self.ways.middle(cut(found))
+        best = min(self.ends, key=lambda end: self.ways.mean_by_ratio(cut(end) + noise * float(end)))
+        return best, self.ways.middle(cut(best))
 
 
 def _side(values: Histogram, sign: int, last: int) -> _Side:
@@ -115,9 +115,9 @@ def _side(values: Histogram, sign: int, last: int) -> _Side:
     sizes = np.array([float(near) * 2**0.5 for near, _ in ends])
     ways = beyond(counts, sizes, np.full(len(sizes), np.log(2)), values.variance, last - 1, may_end=True)
     far = min(last + _GUESSED, len(sizes))
-    known = np.broadcast_to(np.maximum(counts[:last], 0.0), (len(ways.weights), last))
-    found = np.hstack([known, ways.units[:, : far - last]])
-    return _Side(tuple(end for _, end in ends[:far]), sizes[:far], found, ways)
+    counted = np.broadcast_to(np.maximum(counts[:last], 0.0), (len(ways.weights), last))
+    units = np.hstack([counted, ways.units[:, : far - last]])
+    return _Side(tuple(end for _, end in ends[:far]), sizes[:far], units, ways)
 
 
 def _range(values: Histogram, counts: Floats) -> tuple[int, int]:

@@ -21,8 +21,8 @@ FIRST_YEAR, LAST_YEAR = 1899, 2101
 
 def _starts() -> tuple[int, ...]:
     doublings = (1 << k for k in range(LARGEST_CAP.bit_length()))
-    found = [start for power in doublings for start in ((power,) if power < 2 else (power, power * 3 // 2))]
-    return tuple(start for start in found if start <= LARGEST_CAP)
+    starts = [start for power in doublings for start in ((power,) if power < 2 else (power, power * 3 // 2))]
+    return tuple(start for start in starts if start <= LARGEST_CAP)
 
 
 STARTS = _starts()

@@ -42,24 +42,24 @@ class Histogram:
     step: Fraction = Fraction(1)
 
     @classmethod
-    def of(cls, asked: Asked, answer: TableAnswer) -> Histogram:
+    def of(cls, question: Asked, answer: TableAnswer) -> Histogram:
         """What was released for it."""
-        alone = asked.about is About.DISTINCT
-        found = dict(zip(asked.labels if alone else answer[KEY], answer[COUNT], strict=True))
-        (recipe,) = asked.prepared.parts[0].recipes
+        alone = question.about is About.DISTINCT
+        released = dict(zip(question.labels if alone else answer[KEY], answer[COUNT], strict=True))
+        (recipe,) = question.prepared.parts[0].recipes
         (statistic,) = recipe.needs
         noised = answer.released[0].estimates[statistic].noised
         assert noised is not None  # noqa: S101 - it was just drawn
         gaussian = isinstance(noised.noise, Gaussian)
         scale = _scale(answer.errors(CONFIDENCE)[COUNT][0], CONFIDENCE, gaussian=gaussian)
         return cls(
-            asked.about,
-            asked.column,
-            asked.labels,
-            tuple(float(found[label]) for label in asked.labels),
+            question.about,
+            question.column,
+            question.labels,
+            tuple(float(released[label]) for label in question.labels),
             scale,
             gaussian,
-            asked.step,
+            question.step,
         )
 
     @property
@@ -120,20 +120,20 @@ class Histogram:
         return least if least == most else f"{least} to {most}"
 
     @classmethod
-    def read(cls, asked: Asked, stored: Mapping[str, Any]) -> Histogram:
+    def read(cls, question: Asked, stored: Mapping[str, Any]) -> Histogram:
         """From an answer as a ledger keeps it: the same as when it was released."""
-        alone = asked.about is About.DISTINCT
-        found = {asked.labels[0]: stored["rows"][0][0]} if alone else dict(stored["rows"])
-        if set(found) != {plain(label) for label in asked.labels}:
+        alone = question.about is About.DISTINCT
+        released = {question.labels[0]: stored["rows"][0][0]} if alone else dict(stored["rows"])
+        if set(released) != {plain(label) for label in question.labels}:
             raise BadData("this profile was stored for a table with other keys: buy a new one")
         gaussian = any("Gaussian noise" in line for line in stored["story"])
         scale = _scale(stored["errors"][COUNT][0], stored["confidence"], gaussian=gaussian)
-        counts = tuple(float(found[plain(label)]) for label in asked.labels)
-        return cls(asked.about, asked.column, asked.labels, counts, scale, gaussian, asked.step)
+        counts = tuple(float(released[plain(label)]) for label in question.labels)
+        return cls(question.about, question.column, question.labels, counts, scale, gaussian, question.step)
 
 
 def _scale(error: float | None, confidence: Number, *, gaussian: bool) -> float:
     """The scale of the noise, from an error bar: that is what a ledger keeps of it."""
     assert error is not None  # noqa: S101 - every count has one
-    found = error / weighted_error(1.0, [1.0], float(1 - confidence_level(confidence)), gaussian=gaussian)
-    return max(found, 1e-9)  # for a very large price the bar is 0; what is divided by the scale must be a number
+    scale = error / weighted_error(1.0, [1.0], float(1 - confidence_level(confidence)), gaussian=gaussian)
+    return max(scale, 1e-9)  # for a very large price the bar is 0; what is divided by the scale must be a number

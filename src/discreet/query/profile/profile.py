@@ -44,33 +44,33 @@ class Profile:
     cost: str
 
     @classmethod
-    def of(cls, table: str, asked: Sequence[Asked], answers: Sequence[TableAnswer]) -> Profile:
+    def of(cls, table: str, questions: Sequence[Asked], answers: Sequence[TableAnswer]) -> Profile:
         """What was released."""
-        found = tuple(Histogram.of(one, answer) for one, answer in zip(asked, answers, strict=True))
-        return cls(table, found, answers[0].cost)
+        histograms = tuple(Histogram.of(question, answer) for question, answer in zip(questions, answers, strict=True))
+        return cls(table, histograms, answers[0].cost)
 
     @classmethod
-    def read(cls, table: str, asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Profile:
+    def read(cls, table: str, questions: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Profile:
         """From answers as a ledger keeps them and a curator sends them; older ones have no numbers of keys.
 
         ``BadData`` if they are of a table that was declared otherwise.
         """
-        if len(asked) != len(stored):
-            asked = [one for one in asked if one.about is not About.DISTINCT]
-        if len(asked) != len(stored):
+        if len(questions) != len(stored):
+            questions = [question for question in questions if question.about is not About.DISTINCT]
+        if len(questions) != len(stored):
             raise BadData("this profile was stored for a table with other columns: buy a new one")
-        found = tuple(Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True))
-        return cls(table, found, str(stored[0]["cost"]))
+        histograms = tuple(Histogram.read(question, answer) for question, answer in zip(questions, stored, strict=True))
+        return cls(table, histograms, str(stored[0]["cost"]))
 
     def joined(self, other: Profile) -> Profile:
         """Both together: of what both are about, the other one's."""
-        new = {(one.about, one.column) for one in other.histograms}
-        kept = tuple(one for one in self.histograms if (one.about, one.column) not in new)
+        new = {(histogram.about, histogram.column) for histogram in other.histograms}
+        kept = tuple(histogram for histogram in self.histograms if (histogram.about, histogram.column) not in new)
         return Profile(self.table, (*other.histograms, *kept), f"{self.cost}, then {other.cost}") if kept else other
 
-    def has(self, asked: Asked) -> bool:
+    def has(self, question: Asked) -> bool:
         """Whether it has this histogram."""
-        return self._find(asked.about, asked.column) is not None
+        return self._find(question.about, question.column) is not None
 
     def _find(self, about: About, column: str = "") -> Histogram | None:
         return next((h for h in self.histograms if (h.about, h.column) == (about, column)), None)
@@ -78,14 +78,14 @@ class Profile:
     @property
     def sizes(self) -> UnitSizes:
         """How many rows units have."""
-        found = self._find(About.ROWS)
-        assert found is not None  # noqa: S101 - every profile has it
-        return UnitSizes(found)
+        rows = self._find(About.ROWS)
+        assert rows is not None  # noqa: S101 - every profile has it
+        return UnitSizes(rows)
 
     def groups(self, column: str) -> UnitSizes | None:
         """In how many groups of a column units have rows; None if that was not asked."""
-        found = self._find(About.GROUPS, column)
-        return None if found is None else UnitSizes(found)
+        histogram = self._find(About.GROUPS, column)
+        return None if histogram is None else UnitSizes(histogram)
 
     def keys(self, column: str) -> Histogram | None:
         """How units are spread over the listed keys of a column; None if that was not asked."""
@@ -93,10 +93,10 @@ class Profile:
 
     def different_keys(self, column: str, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """How many different keys a column has at least, and the error bar: each unit names one of its own."""
-        found = self._find(About.DISTINCT, column)
-        if found is None:
+        histogram = self._find(About.DISTINCT, column)
+        if histogram is None:
             raise BadParameter("column", column, "must be a column in this profile whose keys are not listed")
-        return found.total(confidence)
+        return histogram.total(confidence)
 
     def values(self, column: str) -> Histogram | None:
         """How the values of a column are spread over public classes; None if that was not asked."""
@@ -105,7 +105,7 @@ class Profile:
     @property
     def all_values(self) -> tuple[Histogram, ...]:
         """The histograms of values, one for each column that has one."""
-        return tuple(one for one in self.histograms if one.about is About.VALUES)
+        return tuple(histogram for histogram in self.histograms if histogram.about is About.VALUES)
 
     def units(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """The number of units, and its error bar."""
@@ -113,14 +113,14 @@ class Profile:
 
     def nulls(self, column: str, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """The share of NULL in a column (each unit weighs the same), and its error bar."""
-        found = self.values(column)
-        if found is None:
+        histogram = self.values(column)
+        if histogram is None:
             raise BadParameter("column", column, "must be a column of numbers, dates or times in this profile")
-        many = max(float(found.values.sum()), 1.0)
-        share = float(found.values[-1]) / many
-        weights = np.full(len(found.counts), -share)
+        many = max(float(histogram.values.sum()), 1.0)
+        share = float(histogram.values[-1]) / many
+        weights = np.full(len(histogram.counts), -share)
         weights[-1] += 1
-        error = found.error(weights, float(1 - confidence_level(confidence))) / many
+        error = histogram.error(weights, float(1 - confidence_level(confidence))) / many
         return min(max(share, 0.0), 1.0), min(error, 1.0)
 
     def cut(self, cap: int, confidence: Number = CONFIDENCE) -> Cut:
@@ -147,7 +147,7 @@ class Profile:
 
     def plot(self) -> Figure:
         """A picture: one panel of bars for each histogram, with error bars."""
-        drawn = [one for one in self.histograms if one.about is not About.DISTINCT]
+        drawn = [panel for panel in self.histograms if panel.about is not About.DISTINCT]
         figure = new_figure(8, 2.4 * len(drawn))
         rows = figure.subplots(len(drawn), 1, squeeze=False)
         for axes, histogram in zip(rows[:, 0], drawn, strict=True):
@@ -173,11 +173,11 @@ class _Gap:
 def _shown(histogram: Histogram) -> list[int | _Gap]:
     """The classes that are shown; of many in a row that do not stand out, only how many they are."""
     places, error = _interesting(histogram), _stands_out(histogram)
-    found: list[int | _Gap] = []
+    shown: list[int | _Gap] = []
     for out, some in groupby(places, lambda i: histogram.counts[i] > error):
         run = list(some)
-        found += run if out or len(run) <= _IN_A_ROW else [_Gap(len(run))]
-    return found
+        shown += run if out or len(run) <= _IN_A_ROW else [_Gap(len(run))]
+    return shown
 
 
 def _stands_out(histogram: Histogram) -> float:

@@ -63,7 +63,7 @@ class Asked:
 def rows_per_unit(relation: Relation, unit_kind: Kind, tables: tuple[str, ...], *, importance: float = 4.0) -> Asked:
     """How many units have how many rows in a relation."""
     sizes = PerUnit(relation, ((UNIT, Column(UNIT)),), (Measure("n", Aggregate.COUNT),))
-    return _asked(About.ROWS, "", size_class(Column("n")), sizes, unit_kind, tables, importance)
+    return _question(About.ROWS, "", size_class(Column("n")), sizes, unit_kind, tables, importance)
 
 
 def groups_per_unit(
@@ -77,12 +77,12 @@ def groups_per_unit(
     each = PerUnit(kept, (*named, (UNIT, Column(UNIT))), (Measure("n", Aggregate.COUNT),))
     sizes = PerUnit(each, ((UNIT, Column(UNIT)),), (Measure("n", Aggregate.COUNT),))
     names = ", ".join(key.name for key in keys)
-    return _asked(About.GROUPS, names, size_class(Column("n")), sizes, unit_kind, tables, importance)
+    return _question(About.GROUPS, names, size_class(Column("n")), sizes, unit_kind, tables, importance)
 
 
 def keys_of(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[str, ...]) -> Asked:
     """How units are spread over the listed keys."""
-    return _asked(About.KEYS, key.name, key.typed, relation, unit_kind, tables, 1.0)
+    return _question(About.KEYS, key.name, key.typed, relation, unit_kind, tables, 1.0)
 
 
 def distinct_keys(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[str, ...]) -> Asked:
@@ -117,20 +117,20 @@ def table_questions(
     for column in columns or ():
         if column not in fields:
             raise BadParameter("columns", column, f"must be columns of {name}: {', '.join(fields)}")
-    found = [rows_per_unit(source.relation, source.unit_kind, source.tables, importance=8.0)] if sizes else []
+    questions = [rows_per_unit(source.relation, source.unit_kind, source.tables, importance=8.0)] if sizes else []
     for column in fields if columns is None else columns:
         field = fields[column]
         typed = Typed(field.kind, field.nullable, field.keys, field.unknown, lowered=Column(column))
         if field.keys is not None or field.unknown:
             key = LoweredKey(column, typed)
-            found.append(groups_per_unit(source.relation, [key], source.unit_kind, source.tables, importance=1.0))
+            questions.append(groups_per_unit(source.relation, [key], source.unit_kind, source.tables, importance=1.0))
         if field.unknown:
-            found.append(distinct_keys(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
+            questions.append(distinct_keys(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
         if field.keys is not None and len(field.keys) <= MOST_LISTED:
-            found.append(keys_of(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
+            questions.append(keys_of(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
         elif field.keys is None and not field.unknown and isinstance(field.kind, Number | Real | Date | Timestamp):
-            found.append(_values(column, stored.fields[column].kind, stored))
-    return tuple(found)
+            questions.append(_values(column, stored.fields[column].kind, stored))
+    return tuple(questions)
 
 
 def _private(name: str, schemas: Mapping[str, Schema]) -> Lowered:
@@ -147,7 +147,9 @@ def _without_bounds(name: str, schemas: Mapping[str, Schema]) -> Mapping[str, Sc
     if name not in schemas:
         return schemas
     own = schemas[name]
-    columns = {column: Declared() if one.low is not None else one for column, one in own.table.columns.items()}
+    columns = {
+        column: Declared() if declared.low is not None else declared for column, declared in own.table.columns.items()
+    }
     return {**schemas, name: resolve(name, replace(own.table, columns=columns), own.stored)}
 
 
@@ -168,7 +170,7 @@ def _values(column: str, kind: Kind, source: Lowered) -> Asked:
         rows = signed_cells(rows, column, kind)
         step = kind.step if isinstance(kind, Number) else Fraction(2) ** FINE
     assert source.unit_kind is not None  # noqa: S101
-    return _asked(About.VALUES, column, value_class(column, kind), rows, source.unit_kind, source.tables, 1.0, step)
+    return _question(About.VALUES, column, value_class(column, kind), rows, source.unit_kind, source.tables, 1.0, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ class _Count(Plain):
         return {self.statistic: self.importance}
 
 
-def _asked(  # noqa: PLR0917 - the parts of one question
+def _question(  # noqa: PLR0917 - the parts of one question
     about: About,
     column: str,
     key: Typed,

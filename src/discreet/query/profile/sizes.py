@@ -165,9 +165,9 @@ class UnitSizes:
         every, kept = self.sums_of(lambda n: n), self.sums_of(lambda n: np.minimum(n, cap))
         return np.clip(1 - np.maximum(kept, 1.0) / np.maximum(every, 1.0), 0.0, 1.0)
 
-    def middle(self, found: Floats) -> float:
+    def middle(self, values: Floats) -> float:
         """One number for those that these ways have: the weighted median."""
-        return self._tails.middle(found)
+        return self._tails.middle(values)
 
     def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
@@ -213,7 +213,7 @@ def share_beyond(
 
     def possible(s: float) -> bool:
         weights, *others = (beyond - s * size for size, beyond in points)
-        slack = float(there @ np.max([np.abs(one - weights) for one in others], axis=0))
+        slack = float(there @ np.max([np.abs(changed - weights) for changed in others], axis=0))
         return abs(float(counts @ weights)) <= slack + histogram.error(weights, miss)
 
     return share, _farthest(possible, share, 0.0), _farthest(possible, share, 1.0)

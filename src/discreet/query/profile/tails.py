@@ -35,18 +35,18 @@ class Tails:
     """One line for each way, one column for each class."""
     weights: Floats
 
-    def middle(self, found: Floats) -> float:
+    def middle(self, values: Floats) -> float:
         """Of something that was found for each way: the weighted median."""
-        order = np.argsort(found)
-        return float(found[order][np.searchsorted(np.cumsum(self.weights[order]), 0.5)])
+        order = np.argsort(values)
+        return float(values[order][np.searchsorted(np.cumsum(self.weights[order]), 0.5)])
 
-    def mean(self, found: Floats) -> float:
+    def mean(self, values: Floats) -> float:
         """The same: the weighted mean, in which what is unlikely and large counts."""
-        return float(self.weights @ found)
+        return float(self.weights @ values)
 
-    def mean_by_ratio(self, found: Floats) -> float:
+    def mean_by_ratio(self, values: Floats) -> float:
         """The same for errors, of which half and twice are equally far: their geometric mean."""
-        return float(np.exp(self.weights @ np.log(np.maximum(found, 1e-300))))
+        return float(np.exp(self.weights @ np.log(np.maximum(values, 1e-300))))
 
 
 def tails(histogram: Histogram, last: int) -> Tails:
@@ -63,13 +63,13 @@ def beyond(counts: Floats, sizes: Floats, widths: Floats, noise: float, last: in
     ``may_end``: that there is nothing is one of the ways. Values mostly have such an end; sizes of units mostly have
     none, and a cap that believes in one cuts much where it is wrong.
     """
-    known = np.cumsum(np.maximum(counts[last::-1], 0.0))[::-1]
-    half = int(np.flatnonzero(known >= known[0] / 2)[-1])
+    counted = np.cumsum(np.maximum(counts[last::-1], 0.0))[::-1]
+    half = int(np.flatnonzero(counted >= counted[0] / 2)[-1])
     some = slice(max(half, last - FITTED), None)
     here, away = counts[some], np.log(sizes[some] / sizes[last])
     there = np.where(np.arange(len(counts))[some] <= last, np.maximum(here, 0.0), 0.0)
     variance = noise + there + (UNLIKE * there) ** 2
-    slope, bend = (one.reshape(-1, 1) for one in np.meshgrid(SLOPES, BENDS))
+    slope, bend = (axis.reshape(-1, 1) for axis in np.meshgrid(SLOPES, BENDS))
     shape = np.exp(np.clip(slope * away + bend * away**2, -200, 60)) * widths[some]
     many = len(counts) - 1 - last
     inside, outside = slice(None, len(here) - many), slice(len(here) - many, None)

@@ -73,16 +73,16 @@ def combined(rule: Callable[..., Typed], parts: Sequence[Typed]) -> Typed:
     tight: Typed | None = None
     for given in (parts, [_roomy(p) for p in parts]):
         try:
-            found = rule(*given)
+            typed = rule(*given)
         except BadQuestion:
             continue
-        if not isinstance(found.kind, (Number, Date, Timestamp, Text)):
-            return replace(found, clamped=clamped)
+        if not isinstance(typed.kind, (Number, Date, Timestamp, Text)):
+            return replace(typed, clamped=clamped)
         tight = tight or rule(*(bounded(p) for p in parts))
-        declared = _meet(found.kind, tight.kind)
+        declared = _meet(typed.kind, tight.kind)
         if declared is not None:
-            null = found.nullable or tight.nullable
-            return replace(found, declared=None if declared == found.kind else declared, keys=tight.keys,
+            null = typed.nullable or tight.nullable
+            return replace(typed, declared=None if declared == typed.kind else declared, keys=tight.keys,
                            nullable=null, clamped=clamped)  # fmt: skip
     tight = tight or rule(*(bounded(p) for p in parts))
     return replace(tight, clamped=True)
@@ -119,7 +119,7 @@ def _meet(kind: Kind, declared: Kind) -> Kind | None:
 _COMPARISONS = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "in"})
 
 
-def notes(condition: Expression, fields: Mapping[str, TypedColumn], found: Typed | None = None) -> list[Message]:
+def notes(condition: Expression, fields: Mapping[str, TypedColumn], typed: Typed | None = None) -> list[Message]:
     """What whoever reads the answer should know of a condition: public words, whatever the data."""
     outside = list[Message]()
     for part in walk(condition):
@@ -129,7 +129,7 @@ def notes(condition: Expression, fields: Mapping[str, TypedColumn], found: Typed
         constants = [a.value for a in part.arguments if isinstance(a, Literal)]
         if len(names) == 1 and names[0] in fields and any(_is_outside(fields[names[0]].declared, c) for c in constants):
             outside.append(message("compared_outside", column=names[0]))
-    if found is not None and found.clamped:
+    if typed is not None and typed.clamped:
         outside.append(message("clamped_condition"))
     return list(dict.fromkeys(outside))
 

@@ -48,23 +48,23 @@ def typed(expression: Expression, fields: Mapping[str, TypedColumn], *, keyed: b
     """
     check_size(expression)
     work = _Typing(fields)
-    found = work.visit(expression)
+    typed_ = work.visit(expression)
     if isinstance(expression, Literal):
-        return found
+        return typed_
     if not isinstance(expression, Column):
-        found = replace(plain(found), unknown=may_select(found, fields))
-    if isinstance(found.kind, Real) or found.is_unit:
-        return found
-    keys = keys_of(found, work.size(found.lowered), fields) if keyed else None
-    return replace(found, keys=keys, copies=work.copies(found.lowered))
+        typed_ = replace(plain(typed_), unknown=may_select(typed_, fields))
+    if isinstance(typed_.kind, Real) or typed_.is_unit:
+        return typed_
+    keys = keys_of(typed_, work.size(typed_.lowered), fields) if keyed else None
+    return replace(typed_, keys=keys, copies=work.copies(typed_.lowered))
 
 
 def predicate(expression: Expression, fields: Mapping[str, TypedColumn], what: str) -> Typed:
     """A condition: an expression that must be true or false."""
-    found = truth_of(as_kind(typed(expression, fields, keyed=False), Boolean()))
-    if not isinstance(found.kind, Boolean) or found.lowered == Literal(None):
+    condition = truth_of(as_kind(typed(expression, fields, keyed=False), Boolean()))
+    if not isinstance(condition.kind, Boolean) or condition.lowered == Literal(None):
         refuse(f"{what} needs a condition that is true or false")
-    return found
+    return condition
 
 
 class _Typing:
@@ -82,17 +82,17 @@ class _Typing:
                 return literal(expression)
             case Call(function=name, arguments=arguments):
                 parts = [self.visit(a) for a in arguments]
-                found = as_used(name, parts, apply)
+                typed_ = as_used(name, parts, apply)
                 if all(isinstance(part.lowered, Literal) for part in parts):
-                    found = _folded(found)
-                size, depth, copies, _ = self._measure(found.lowered)
+                    typed_ = _folded(typed_)
+                size, depth, copies, _ = self._measure(typed_.lowered)
                 if size > MOST_LOWERED or depth > DEEPEST_LOWERED:
                     refuse("this expression is too large; write it in steps, or simpler")
                 if copies > MOST_COPIES:
                     refuse(
                         f"CONCAT of more than {MOST_COPIES} texts, or REPLACE that makes one as long, cannot be asked"
                     )
-                return found
+                return typed_
         raise BadQuestion("an expression is made of columns, literals and calls")
 
     def _column(self, name: str) -> Typed:
@@ -109,10 +109,10 @@ class _Typing:
 
     def _measure(self, lowered: Expression) -> tuple[int, int, int, Expression]:
         """Nodes, depth, and how many texts a value may hold in a row; the node is kept so that its id stays its own."""
-        found = self._measured.get(id(lowered))
-        if found is None:
-            found = self._measured[id(lowered)] = self._count(lowered)
-        return found
+        measured = self._measured.get(id(lowered))
+        if measured is None:
+            measured = self._measured[id(lowered)] = self._count(lowered)
+        return measured
 
     def _count(self, lowered: Expression) -> tuple[int, int, int, Expression]:
         if isinstance(lowered, Column):

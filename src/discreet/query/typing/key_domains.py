@@ -34,7 +34,7 @@ MOST_WORK = 200_000
 """Keys times nodes of an expression: more is not computed on the side."""
 
 
-def known(x: TypedColumn) -> tuple[Value, ...] | None:
+def implied_keys(x: TypedColumn) -> tuple[Value, ...] | None:
     """The keys that follow from what is declared or from the kind."""
     if x.keys is not None:
         return x.keys
@@ -53,20 +53,20 @@ def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Val
     """The keys of an expression of so many nodes over these columns."""
     read = columns(x.lowered)
     if len(read) != 1 or isinstance(x.lowered, Column):
-        found = known(x)
-        asked = dict.fromkeys(part.name for part in walk(x.lowered) if isinstance(part, Column))  # always in one order
-        return _of_several(x.lowered, size, {name: fields[name] for name in asked}) if found is None else found
+        declared = implied_keys(x)
+        names = dict.fromkeys(part.name for part in walk(x.lowered) if isinstance(part, Column))  # always in one order
+        return _of_several(x.lowered, size, {name: fields[name] for name in names}) if declared is None else declared
     (name,) = read
     field = fields[name]
     match x.lowered:
         case Call(function="date_trunc", arguments=(_, Column())) if field.keys is None:
             return x.keys  # its rule has listed them without looking at every day
     lowered: Expression = x.lowered
-    keys = known(field)
+    keys = implied_keys(field)
     if keys is None:
         lowered, keys = _by_part(name, field, x.lowered)
     if keys is None or len(keys) * size > MOST_WORK:
-        return known(x)
+        return implied_keys(x)
     return _image(lowered, {name: keys}, {name} if field.nullable else set())
 
 
@@ -84,8 +84,8 @@ def _by_part(name: str, field: TypedColumn, lowered: Expression) -> tuple[Expres
     if columns(rest) != {_PART}:
         return lowered, None
     inner = at(name, replace(field, kind=declared_kind(field), declared=None))
-    found = date_of(inner) if part.function == "timestamp_to_date" else trunc(_text(part.arguments[0]), inner)
-    return _replaced(rest, Column(_PART), column), known(found)
+    part_of_date = date_of(inner) if part.function == "timestamp_to_date" else trunc(_text(part.arguments[0]), inner)
+    return _replaced(rest, Column(_PART), column), implied_keys(part_of_date)
 
 
 def _text(unit: Expression) -> Typed:
@@ -102,7 +102,7 @@ def _replaced(expression: Expression, part: Expression, by: Expression) -> Expre
 
 def _of_several(lowered: Expression, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Value, ...] | None:
     """Of several columns, each with keys: as CONCAT(clinic, ' / ', ward)."""
-    listed = {name: known(field) for name, field in fields.items()}
+    listed = {name: implied_keys(field) for name, field in fields.items()}
     keys = {name: some for name, some in listed.items() if some is not None}
     if len(keys) < max(len(listed), 2) or prod(len(some) + 1 for some in keys.values()) * size > MOST_WORK:
         return None
@@ -112,14 +112,14 @@ def _of_several(lowered: Expression, size: int, fields: Mapping[str, TypedColumn
 def _image(lowered: Expression, keys: Mapping[str, tuple[Value, ...]], nullable: Set[str]) -> tuple[Value, ...]:
     """What listed keys lead to; and what an unlisted NULL leads to, if that is a value."""
     run = program(lowered)
-    found: dict[Value, None] = dict.fromkeys(
+    image: dict[Value, None] = dict.fromkeys(
         run(dict(zip(keys, some, strict=True))) for some in product(*keys.values())
     )
     more = [(*some, None) if name in nullable and None not in some else some for name, some in keys.items()]
     if any(None in some and None not in keys[name] for name, some in zip(keys, more, strict=True)):
         everything = (run(dict(zip(keys, some, strict=True))) for some in product(*more))
-        found |= dict.fromkeys(key for key in everything if key is not None)
-    return tuple(found)
+        image |= dict.fromkeys(key for key in everything if key is not None)
+    return tuple(image)
 
 
 _FEW = frozenset({
@@ -140,7 +140,7 @@ def may_select(x: Typed, fields: Mapping[str, TypedColumn]) -> bool:
     def allowed(part: Expression) -> bool:
         match part:
             case Column(name=name):
-                return fields[name].unknown or known(fields[name]) is not None
+                return fields[name].unknown or implied_keys(fields[name]) is not None
             case Call(function=function, arguments=arguments):
                 return function in _FEW or all(map(allowed, arguments))
             case _:

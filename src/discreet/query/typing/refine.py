@@ -34,23 +34,23 @@ def listed(condition: Expression) -> tuple[Expression, tuple[Value, ...]] | None
         case Call(function="in", arguments=(x, *values)):
             return x, tuple(v.value for v in values if isinstance(v, Literal))
         case Call(function="or", arguments=arguments):
-            found = [listed(a) for a in arguments]
-            first = found[0]
-            if first is None or any(f is None or f[0] != first[0] for f in found):
+            listings = [listed(a) for a in arguments]
+            first = listings[0]
+            if first is None or any(f is None or f[0] != first[0] for f in listings):
                 return None
-            return first[0], tuple(dict.fromkeys(v for f in found if f is not None for v in f[1]))
+            return first[0], tuple(dict.fromkeys(v for f in listings if f is not None for v in f[1]))
         case _:
             return None
 
 
 def listings(condition: Expression) -> dict[Expression, tuple[Value, ...]]:
     """Keys of expressions that the condition lists, such as those of YEAR(x) in WHERE YEAR(x) IN (2024, 2025)."""
-    found: dict[Expression, tuple[Value, ...]] = {}
+    by_expression: dict[Expression, tuple[Value, ...]] = {}
     for part in conjuncts(condition):
-        one = listed(part)
-        if one is not None:
-            found[one[0]] = meet(found.get(one[0]), one[1])
-    return found
+        listing = listed(part)
+        if listing is not None:
+            by_expression[listing[0]] = meet(by_expression.get(listing[0]), listing[1])
+    return by_expression
 
 
 def meet(keys: tuple[Value, ...] | None, others: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -63,13 +63,13 @@ def meet(keys: tuple[Value, ...] | None, others: tuple[Value, ...]) -> tuple[Val
 
 def narrowed(fields: Mapping[str, TypedColumn], condition: Expression) -> dict[str, TypedColumn]:
     """The columns as they are known in the rows for which a lowered condition is true."""
-    found = dict(fields)
+    narrower = dict(fields)
     alone = [(part, columns(part)) for part in conjuncts(condition)]
     for part, read in alone * 2:  # twice: a list of keys is also held against what was said before it
         if len(read) == 1:
             (name,) = read
-            found[name] = _narrow(name, found[name], part)
-    return found
+            narrower[name] = _narrow(name, narrower[name], part)
+    return narrower
 
 
 def _narrow(name: str, field: TypedColumn, part: Expression) -> TypedColumn:
@@ -77,9 +77,9 @@ def _narrow(name: str, field: TypedColumn, part: Expression) -> TypedColumn:
     if run({name: None}) is not True:
         field = replace(field, nullable=False)
     keys = field.keys
-    one = listed(part)
-    if one is not None and one[0] == Column(name):
-        keys = meet(keys, one[1])
+    listing = listed(part)
+    if listing is not None and listing[0] == Column(name):
+        keys = meet(keys, listing[1])
     elif keys is not None and len(keys) * sum(1 for _ in walk(part)) <= MOST_WORK:
         keys = tuple(key for key in keys if run({name: key}) is True)
     if keys is not None:

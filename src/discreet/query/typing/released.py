@@ -59,7 +59,7 @@ def check_outcome(outcome: Outcome, *released: Mapping[str, Sort]) -> dict[str, 
 
     ``released`` are the sorts of what each question releases.
     """
-    below = [check_outcome(one, *released) for one in outcomes_below(outcome)]
+    below = [check_outcome(below_it, *released) for below_it in outcomes_below(outcome)]
     match outcome.below:
         case None:
             sorts = dict(released[outcome.question])
@@ -74,27 +74,27 @@ def check_outcome(outcome: Outcome, *released: Mapping[str, Sort]) -> dict[str, 
             sorts = below[0]
     if outcome.regroup is not None:
         keys = {name: sort_of(key, sorts) for name, key in outcome.regroup.keys}
-        sorts = {**keys, **{one.name: _sort_of_window(one, sorts) for one in outcome.regroup.measures}}
+        sorts = {**keys, **{below_it.name: _sort_of_window(below_it, sorts) for below_it in outcome.regroup.measures}}
     sorts = {**sorts, **{window.name: _sort_of_window(window, sorts) for window in outcome.windows}}
-    found = {name: sort_of(column, sorts) for name, column in outcome.columns}
+    sorts_shown = {name: sort_of(column, sorts) for name, column in outcome.columns}
     if outcome.qualify is not None and sort_of(outcome.qualify, sorts) is not Sort.BOOLEAN:
         refuse(f"QUALIFY needs a condition, and this is {sort_of(outcome.qualify, sorts).value}")
     if outcome.having is not None and sort_of(outcome.having, sorts) not in (Sort.BOOLEAN, Sort.NULL):
         refuse(f"HAVING needs a condition, and this is {sort_of(outcome.having, sorts).value}")
     for order in outcome.order:
         sort_of(order.expression, sorts)
-    return found
+    return sorts_shown
 
 
 def _same_in_all(name: str, i: int, parts: Sequence[Mapping[str, Sort]]) -> Sort:
     """The sort of one column of a UNION ALL."""
     if len({len(part) for part in parts}) > 1:
         refuse("the parts of UNION ALL need as many columns each")
-    found = {list(part.values())[i] for part in parts} - {Sort.NULL}
-    if len(found) > 1:
-        kinds = " in one part and ".join(sorted(sort.value for sort in found))
+    sorts = {list(part.values())[i] for part in parts} - {Sort.NULL}
+    if len(sorts) > 1:
+        kinds = " in one part and ".join(sorted(sort.value for sort in sorts))
         refuse(f"the column {quoted(name)} of UNION ALL is {kinds} in another")
-    return next(iter(found), Sort.NULL)
+    return next(iter(sorts), Sort.NULL)
 
 
 def sort_of(expression: Expression, sorts: Mapping[str, Sort]) -> Sort:
@@ -109,8 +109,8 @@ def sort_of(expression: Expression, sorts: Mapping[str, Sort]) -> Sort:
 def _sort_of_window(window: Window, sorts: Mapping[str, Sort]) -> Sort:
     """What a window function gives; refuses arguments that it has no value for."""
     parts = [_visit(a, sorts) for a in window.arguments]
-    for one in (*window.partition, *(order.expression for order in window.order)):
-        sort_of(one, sorts)
+    for part in (*window.partition, *(order.expression for order in window.order)):
+        sort_of(part, sorts)
     name, word = window.function, window.function.upper()
     fewest, most = _WINDOWS[name]
     if not fewest <= len(parts) <= most:
@@ -200,8 +200,8 @@ def _of(result: Sort, *wanted: tuple[Sort, ...] | Sort) -> _Rule:
 
     def rule(what: str, parts: Sequence[_Part]) -> Sort:
         for i, part in enumerate(parts):
-            one = wanted[min(i, len(wanted) - 1)]
-            _expect(what, part, *(one if isinstance(one, tuple) else (one,)))
+            sorts_allowed = wanted[min(i, len(wanted) - 1)]
+            _expect(what, part, *(sorts_allowed if isinstance(sorts_allowed, tuple) else (sorts_allowed,)))
         return result
 
     return rule
@@ -209,24 +209,24 @@ def _of(result: Sort, *wanted: tuple[Sort, ...] | Sort) -> _Rule:
 
 def _unified(what: str, parts: Sequence[_Part]) -> Sort:
     """The one sort of all parts; NULL is of any, and a text constant may stand for what is beside it."""
-    known = [p for p in parts if p.sort is not Sort.NULL]
-    found = next((p.sort for p in known if p.value is None), known[0].sort if known else Sort.NULL)
-    if any(p.sort is Sort.TIME for p in known):
-        found = Sort.TIME
-    for part in known:
-        midnight = found is Sort.TIME and part.sort is Sort.DATE
-        if part.sort is not found and not part.reads_as(found) and not midnight:
-            of_time = Sort.TEXT in (found, part.sort) and {found, part.sort} & {*_MOMENTS}
+    valued = [p for p in parts if p.sort is not Sort.NULL]
+    unified = next((p.sort for p in valued if p.value is None), valued[0].sort if valued else Sort.NULL)
+    if any(p.sort is Sort.TIME for p in valued):
+        unified = Sort.TIME
+    for part in valued:
+        midnight = unified is Sort.TIME and part.sort is Sort.DATE
+        if part.sort is not unified and not part.reads_as(unified) and not midnight:
+            of_time = Sort.TEXT in (unified, part.sort) and {unified, part.sort} & {*_MOMENTS}
             hint = "; a date is written as '2025-01-31'" if of_time else ""
-            refuse(f"{what} cannot mix {found.value} and {part.sort.value}{hint}")
-    return found
+            refuse(f"{what} cannot mix {unified.value} and {part.sort.value}{hint}")
+    return unified
 
 
 def _compared(what: str, parts: Sequence[_Part]) -> Sort:
     if any(p.sort is Sort.NULL for p in parts):
         refuse("a comparison with NULL is never true; write IS NULL or IS NOT NULL")
-    found = _unified(what, parts)
-    if found is Sort.BOOLEAN and what not in ("=", "<>", "IN"):
+    unified = _unified(what, parts)
+    if unified is Sort.BOOLEAN and what not in ("=", "<>", "IN"):
         refuse("true and false have no order; compare them with = or <>")
     return Sort.BOOLEAN
 
@@ -290,12 +290,12 @@ def _formatted(what: str, parts: Sequence[_Part]) -> Sort:
 
 
 def _matching(what: str, parts: Sequence[_Part]) -> Sort:
-    found = _of(Sort.BOOLEAN, Sort.TEXT, Sort.TEXT)(what, parts)
+    result = _of(Sort.BOOLEAN, Sort.TEXT, Sort.TEXT)(what, parts)
     _constant(what, parts[1])
     meaning = FUNCTIONS["regexp_matches"].meaning
     if meaning is None or meaning("", parts[1].value) is None:
         refuse("this regular expression cannot be used; the SQL page says which can")
-    return found
+    return result
 
 
 def _same_moment(what: str, parts: Sequence[_Part]) -> Sort:

@@ -137,7 +137,10 @@ def _with_readings(name: str, parts: Sequence[Typed], apply: Callable[[str, Sequ
     Text has no order that anybody means where all parts are untyped: those are compared as numbers.
     """
     conditions = {"and": parts, "or": parts, "not": parts, "case": parts[:-1:2]}.get(name, ())
-    parts = [as_truth(part) if part.untyped and any(part is one for one in conditions) else part for part in parts]
+    parts = [
+        as_truth(part) if part.untyped and any(part is condition for condition in conditions) else part
+        for part in parts
+    ]
     if not any(part.untyped for part in parts):
         return apply(name, parts)
     texts: list[Sequence[Typed]] = [parts]

@@ -103,12 +103,12 @@ class Numbers:
 
     def cut_lengths(self) -> list[str]:
         """The lengths cut to M."""
-        found = []
+        cuts = []
         for total in self._places:
             q, most = self.q(total), self._most[total]
             cut = f"CASE WHEN {q} >= {most} THEN {most} ELSE {q} END"
-            found.append(f"{self.d.cast(cut, Sort.INTEGER)} AS {q}")
-        return found
+            cuts.append(f"{self.d.cast(cut, Sort.INTEGER)} AS {q}")
+        return cuts
 
     def own_lengths(self) -> list[str]:
         """The lengths of units that have one group, or of one group."""
@@ -186,7 +186,7 @@ class Pieces:
             return "", f"SELECT {listed(self.numbers.own_lengths())} FROM ({self._summed([])}) AS p"
         if self.most_keys is not None and _keeps(self.d):
             parts, units = self._kept_by_joins()
-            return parts, "\n  UNION ALL ".join(f"SELECT {qs} FROM ({one}) AS t" for _, one in units)
+            return parts, "\n  UNION ALL ".join(f"SELECT {qs} FROM ({unit_rows}) AS t" for _, unit_rows in units)
         parts, items = self._kept()
         return parts, "\n  UNION ALL ".join(f"SELECT {qs} FROM ({self.lengths(item)}) AS t" for item in items)
 

@@ -1,0 +1,145 @@
+// Asking: the question, its price and error bars before it is paid, and its answer.
+
+import { at, everything, get, newKey, post } from "./api.js";
+import { answerView } from "./answer.js";
+import { builder } from "./builder.js";
+import { bar, complaint, cost, h, later, show, when } from "./dom.js";
+import { drawPreview, priceControl } from "./preview.js";
+import { firstQuestion, schemaPanel } from "./schema.js";
+import { editor } from "./sql.js";
+
+export const draft = { sql: "", mode: "price", epsilon: "0.3", error: "25", confidence: "0.95", rows: "1000", dataset: "" };
+
+export async function askView(place) {
+  const [datasets, budgets, charges] = await Promise.all([get("/api/datasets"), get("/api/budget"), everything("/api/answers", "charges", "number")]);
+  if (!datasets.length) {
+    show(place, h("p", { class: "empty" }, "There is no data set that you may ask about yet. The owner can give you permission."));
+    return () => {};
+  }
+  if (!datasets.some((one) => one.name === draft.dataset)) draft.dataset = datasets[0].name;
+  const schema = await get(at("datasets", draft.dataset));
+  const budget = budgets.find((one) => one.population === schema.population);
+  const state = { budget, charges, unit: budget.budget.kind === "ZCDP" ? "rho" : "epsilon", affordable: false, waiting: null, controller: null };
+  if (!draft.sql) draft.sql = firstQuestion(schema);
+
+  const preview = h("div", { "aria-live": "polite" }), before = h("div", { "aria-live": "polite" });
+  const result = h("section", { class: "result", "aria-live": "polite", "aria-label": "Answer" });
+  const price = priceControl(draft, state, () => lookAhead());
+  const box = editor(draft.sql, { onchange: () => { draft.sql = box.text; build.follow(box.text); soon(); }, onask: ask });
+  const build = builder(schema, (text) => { box.text = text; });
+  const button = h("button", { class: "main ask", id: "ask", disabled: true, onclick: ask }, "Run");
+  const panel = h("section", { class: "card preview", "aria-label": "Preview" }, preview, before, button);
+
+  const drawButton = (spends) => {
+    button.disabled = Boolean(state.waiting) || !state.affordable;
+    if (spends !== undefined) button.textContent = spends ? `Run${state.earlier ? " again" : ""} (spends ${spends})` : "Run";
+  };
+
+  const lookAhead = async () => {
+    state.controller?.abort();
+    state.controller = new AbortController();
+    if (!draft.sql.trim()) { show(preview, h("p", { class: "quiet" }, "Write a question: its cost and its error bars are shown here for free.")); return; }
+    panel.classList.add("waiting");
+    try {
+      const rows = Number(draft.rows);
+      const data = await post(at("datasets", draft.dataset, "preview"), { ...question(), rows: rows >= 1 ? rows : null }, state.controller.signal);
+      state.expected = data.seconds;
+      state.affordable = data.affordable;
+      drawPreview(preview, data, draft, state, soon);
+      drawEarlier();
+      drawButton(draft.mode === "price" ? cost({ [state.unit]: draft.epsilon }) : cost({ epsilon: data.price_epsilon, rho: data.price_epsilon === null ? data.price.rho : null }));
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      state.affordable = false;
+      show(preview, h("h2", {}, "Not yet a question"), complaint(error));
+      show(before);
+      drawButton("");
+    } finally { panel.classList.remove("waiting"); }
+  };
+  const soon = later(lookAhead, 250);
+
+  /** The same question was answered before: its answer is still there. */
+  function drawEarlier() {
+    const same = (one) => one.answered && one.dataset === draft.dataset && one.query === draft.sql.trim() && !one.parameters.workload;
+    state.earlier = state.charges.findLast(same);
+    show(before, state.earlier ? h("p", { class: "earlier" }, `You have this answer from ${when(state.earlier.time)}: `,
+      h("a", { href: `#history/${state.earlier.number}` }, "show it (free)"), ".") : null);
+  }
+
+  function ask() { pay("questions", { ...question(), key: newKey() }); }
+
+  async function profile(table) {
+    if (draft.mode !== "price") { show(result, h("p", { class: "complaint" }, "A profile has a price: set the price beside the question first.")); return; }
+    await pay("profile", { table, [state.unit]: draft.epsilon, key: newKey() }, true);
+  }
+
+  async function pay(route, body, always = false) {
+    if (state.waiting || (button.disabled && !always)) return;
+    state.waiting = new AbortController();
+    drawButton();
+    show(result, progress(state.expected, () => state.waiting.abort()));
+    result.scrollIntoView({ behavior: "smooth", block: "nearest" });
+    try {
+      const data = await patiently(() => post(at("datasets", draft.dataset, route), body, state.waiting.signal));
+      state.charges = await everything("/api/answers", "charges", "number");
+      show(result, answerView(data, state.charges.findIndex((one) => one.number === data.number) + 1));
+      state.budget = (await get("/api/budget")).find((one) => one.population === schema.population);
+    } catch (error) {
+      show(result, error.name === "AbortError" ? h("p", { class: "card" }, "You no longer wait. If it was paid, its answer will be in your ", h("a", { href: "#history" }, "history"), ".") : complaint(error));
+    } finally {
+      state.waiting = null;
+      lookAhead();
+    }
+  }
+
+  function question() {
+    const body = { sql: draft.sql, confidence: draft.confidence };
+    if (draft.mode === "error") body.error = draft.error; else body[state.unit] = draft.epsilon;
+    return body;
+  }
+
+  build.follow(draft.sql);
+  show(place, state.budget.share > 0 ? null : firstVisit(), h("div", { class: "desk" },
+    schemaPanel(schema, datasets, box, (name) => { draft.dataset = name; draft.sql = ""; askView(place); }, profile),
+    h("section", { class: "card write" },
+      h("div", { class: "head" }, h("h2", {}, "Question"), h("span", { class: "quiet small" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"), " runs it")),
+      build.node, box.node, price.node),
+    panel, result));
+  lookAhead();
+  return () => state.controller?.abort();
+}
+
+/** For somebody who has paid for nothing yet. */
+function firstVisit() {
+  return h("ol", { class: "first" }, [
+    ["Choose", " a table: its public columns are listed with what everybody may know of them."],
+    ["Build", " a question by clicking, or write SQL: COUNT, SUM, AVG, MEDIAN and more, for groups."],
+    ["Move ε", " and watch the error bars. A smaller ε protects more and costs less; nothing is paid yet."],
+    ["Run", ": the price is paid, and the answer is yours to keep, with its error bars and a signed receipt."],
+  ].map(([word, rest]) => h("li", {}, h("b", {}, word), rest)));
+}
+
+/** A question under way: how long it has taken, how long it is expected to take, and a way to stop waiting. */
+function progress(expected, stop) {
+  const began = performance.now();
+  const passed = h("span", {}, "0 s"), meter = h("progress", { "aria-label": "Progress", max: 1 });
+  const node = h("div", { class: "card underway", "aria-busy": "true" }, h("h2", {}, "Paying, reading, adding noise"), meter,
+    h("p", { class: "quiet small" }, passed, expected ? `, expected ${bar(expected)} s` : "", ". The answer comes to your history too."), h("button", { class: "plain", id: "stop", onclick: stop }, "Stop waiting"));
+  const tick = setInterval(() => {
+    const seconds = (performance.now() - began) / 1000;
+    passed.textContent = `${Math.round(seconds)} s`;
+    if (expected) meter.value = Math.min(0.98, seconds / expected);
+    if (!node.isConnected) clearInterval(tick);
+  }, 500);
+  return node;
+}
+
+/** A connection that breaks is tried again under the same key: nothing is charged twice. */
+async function patiently(f) {
+  for (let left = 3; ; left -= 1) {
+    try { return await f(); } catch (error) {
+      if (!left || !(error.status === 0 || ["LedgerBusy", "ServiceBusy"].includes(error.kind))) throw error;
+      await new Promise((done) => { setTimeout(done, 500); });
+    }
+  }
+}
