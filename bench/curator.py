@@ -31,9 +31,10 @@ import pyarrow.parquet as pq
 from bench.measure import Row, show
 from bench.table_runs import QUESTIONS, session
 from bench.trips import trips
-from discreet.curator.service.access import TABLE, Role
+from discreet.curator.service.access import TABLE
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.privacy.promises import events

@@ -20,9 +20,9 @@ from starlette.testclient import TestClient
 
 import discreet as dp
 from discreet.curator.http.app import create_app
-from discreet.curator.service.access import Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from tests.helpers.curator.land import write_town
 
 SOURCE = Path(dp.__file__).resolve().parent

@@ -12,9 +12,9 @@ import pytest
 import typer
 
 from discreet.commands.app import app
-from discreet.curator.service.access import Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from tests.commands.operate.test_upkeep import ASKED
 from tests.helpers.commands import run
 

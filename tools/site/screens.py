@@ -17,9 +17,9 @@ from selenium.webdriver.support.wait import WebDriverWait
 from discreet.commands.sample_hospital import write_hospital
 from discreet.curator.http.app import create_app
 from discreet.curator.http.serving import options
-from discreet.curator.service.access import Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from tools.servers import CHROMEDRIVER, CHROMIUM, find
 
 QUESTION = "SELECT clinic, COUNT(*) AS n, AVG(cost) AS mean_cost FROM visits GROUP BY clinic"

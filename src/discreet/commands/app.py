@@ -70,6 +70,8 @@ COMMANDS = {
     "key": ("operate.keys:key_app", "The signing key of the ledger."),
     "ledger": ("operate.upkeep:ledger_app", "Look at the ledger, check it, copy it."),
     "receipt": ("receipt:receipt_app", "Check receipts and release cards; needs no ledger."),
+    "person": ("operate.people:person_app", "Owners, stewards and auditors: add, change and revoke them."),
+    "request": ("operate.budget_requests:request_app", "Requests for budget: send one, grant it, refuse it."),
     "token": ("operate.tokens:token_app", "Make, replace and revoke tokens."),
 }
 """Each command: where its function or its group is, and its line in the list, which its own help begins with."""

@@ -246,6 +246,7 @@ def _same(value: Any) -> Any:
 _FORMS: dict[str, _Form] = {
     "str": _Form(_exactly(str), _same),
     "int": _Form(_exactly(int), _same),
+    "bool": _Form(_exactly(bool), _same),
     "tuple[str, ...]": _Form(_texts, list),
     "Json": _Form(_exactly(dict), dict),
     "Amounts": _Form(read_amounts, amounts_text),

@@ -158,8 +158,11 @@ class Journal:
         """The last entry that this process knows to be durable."""
         return self._written.durable
 
-    def append(self, decide: Callable[[State, Reading], Draft | None]) -> Entry | None:
-        """Write what ``decide`` makes of the state, or nothing if it returns None; it may refuse by raising."""
+    def append(self, decide: Callable[[State, Reading], Draft | tuple[Draft, ...] | None]) -> Entry | None:
+        """Write what ``decide`` makes of the state, or nothing if it returns None; it may refuse by raising.
+
+        Several drafts are written together, or none of them is; what comes back is the last entry.
+        """
         self.database.check_process()
         with self._held(self._writing):
             if self.stopped is not None:
@@ -169,15 +172,16 @@ class Journal:
                 with self.database.write() as tx:
                     view.catch_up(tx, self._heads)
                     self._take_key(view.state)
-                    draft = decide(view.state, tx)
-                    if draft is None:
+                    drafts = decide(view.state, tx)
+                    if drafts is None:
                         return None
-                    after = view.state.sequence, view.state.hash
-                    entry = self._entry(view.state, draft)
-                    record = read_record(entry)
-                    view.stale = True  # until it is known to be written, the state is ahead of the ledger
-                    apply_entry(view.state, entry, record)
-                    tx.append(entry, record.columns(entry.by), after=after)
+                    for draft in drafts if isinstance(drafts, tuple) else (drafts,):
+                        after = view.state.sequence, view.state.hash
+                        entry = self._entry(view.state, draft)
+                        record = read_record(entry)
+                        view.stale = True  # until it is known to be written, the state is ahead of the ledger
+                        apply_entry(view.state, entry, record)
+                        tx.append(entry, record.columns(entry.by), after=after)
                     self.at("appended")
             except Broken:
                 raise LedgerUnavailable("this would not continue the ledger; nothing was written") from None

@@ -7,14 +7,14 @@ under another, and so under a second budget, unless the owner gives a reason, wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from discreet.errors import AlreadyProtected, BadParameter, LedgerError, NotRegistered
 from discreet.exact import Number, probability
 from discreet.ledger.entries import Entry, read_measure, write_event
 from discreet.ledger.journal import Draft, Journal
-from discreet.ledger.record_base import CustomRecord
+from discreet.ledger.record_base import CustomRecord, Record
 from discreet.ledger.records import (
     AnalystRecord,
     BudgetRecord,
@@ -177,19 +177,29 @@ class Owner:
 
         return self._append(decide)
 
-    def grant(self, analyst: str, population: str, cap: Measure | None = None, *, by: str = "owner") -> Entry:
+    def grant(
+        self,
+        analyst: str,
+        population: str,
+        cap: Measure | None = None,
+        *,
+        by: str = "owner",
+        also: Callable[[State], Record] | None = None,
+    ) -> Entry:
         """Let an analyst ask about a population, up to a cap of their own; or change that cap.
 
-        The cap is a promise of the same kind as the budget. None: as far as the budget goes.
+        The cap is a promise of the same kind as the budget. None: as far as the budget goes. ``also`` makes a record
+        that is written in the same step, or refuses both.
         """
         if cap is not None:
             _check_readable(cap)
 
-        def decide(state: State, _: object) -> Draft:
+        def decide(state: State, _: object) -> tuple[Draft, ...]:
             find_analyst(state, analyst)
             granted_population = find_population(state, population)
             limits = None if cap is None else check_cap(granted_population, cap)
-            return Draft(GrantRecord(analyst, granted_population.name, cap, limits), by)
+            granted = GrantRecord(analyst, granted_population.name, cap, limits)
+            return tuple(Draft(record, by) for record in (granted, *(() if also is None else (also(state),))))
 
         return self._append(decide)
 
@@ -223,11 +233,26 @@ class Owner:
         """
         return self._journal.acknowledge(check_reason(reason), by)
 
-    def record(self, kind: str, body: Mapping[str, Any], *, by: str = "owner") -> Entry:
-        """Record any other act. ``kind`` has a dot, as in "access.token"; the ledger only keeps it, see ``acts``."""
+    def record(
+        self,
+        kind: str,
+        body: Mapping[str, Any],
+        *,
+        by: str = "owner",
+        check: Callable[[State], object] = lambda _: None,
+    ) -> Entry:
+        """Record any other act. ``kind`` has a dot, as in "access.token"; the ledger only keeps it, see ``acts``.
+
+        ``check`` may refuse by raising: it sees the state that the act follows, with what other servers wrote.
+        """
         if not _KIND.fullmatch(kind):
             raise BadParameter("kind", kind, 'must be small letters with a dot, as in "access.token"')
-        return self._append(lambda *_: Draft(CustomRecord(kind, body), by))
+
+        def decide(state: State, _: object) -> Draft:
+            check(state)
+            return Draft(CustomRecord(kind, body), by)
+
+        return self._append(decide)
 
     def acts(self, kind: str) -> tuple[Act, ...]:
         """All recorded acts of a kind, oldest first, with those of other servers."""

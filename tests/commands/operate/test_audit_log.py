@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from discreet.curator.service.access import Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
 from discreet.session.price import Price
 from tests.helpers.commands import run

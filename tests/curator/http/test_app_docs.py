@@ -19,10 +19,11 @@ from discreet.commands.app import app
 from discreet.commands.sample_hospital import write_hospital
 from discreet.curator.http.app import create_app
 from discreet.curator.limits import Limits
-from discreet.curator.service.access import TABLE, Role
+from discreet.curator.service.access import TABLE
 from discreet.curator.service.config import Config, ConfiguredDataset, read_config
 from discreet.curator.service.declarations import CAPS
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from tests.helpers.curator.town import Clock, Town, on_a_socket
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "curator.md").read_text()
@@ -85,7 +86,7 @@ def test_the_drivers_are_answered(hospital: tuple[str, str]) -> None:
 def test_the_commands_to_a_service_are_answered(hospital: tuple[str, str]) -> None:
     url, token = hospital
     lines = [line for line in block("discreet history").splitlines() if "https://curator.example" in line]
-    assert len(lines) == 4
+    assert len(lines) == 5
     for line in lines:
         _, *words = shlex.split(line.replace("https://curator.example", url), comments=True)
         done = CliRunner().invoke(app, words, env={"DISCREET_TOKEN": token})

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from discreet.curator.service.access import Role
+from discreet.curator.service.people import Role
 from tests.helpers.curator.land import CANARY
 from tests.helpers.curator.town import COUNT, Town
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from discreet.curator.error_replies import Refusal
-from discreet.curator.service.access import ANALYSTS, ANYBODY, DAYS, PAID, TABLE, Role, check_allowed
+from discreet.curator.service.access import ANALYSTS, ANYBODY, DAYS, PAID, TABLE, WHOLE, check_allowed
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import NAMED, Role
 from discreet.errors import BadParameter, NotRegistered
-from tests.helpers.curator.town import Town, bearer
+from tests.helpers.curator.town import Town, bearer, charges
 
 ROUTES = sorted(TABLE)
 PARTS = {
@@ -25,6 +26,8 @@ PARTS = {
     "{token}": "x",
     "{name}": "x",
     "{board}": "x",
+    "{request}": "x",
+    "{person}": "x",
 }
 
 
@@ -43,9 +46,15 @@ def test_every_route_stands_in_the_table(town: Town) -> None:
     assert found == set(TABLE)
 
 
-def test_what_only_analysts_may_do_is_a_preview_or_is_paid() -> None:
+def test_what_only_analysts_may_do_is_a_preview_or_is_paid_or_asks_for_budget() -> None:
     own = {(method, path) for (method, path), roles in TABLE.items() if roles == ANALYSTS}
-    assert {route for route in own if not route[1].endswith("/preview")} == PAID
+    assert {route for route in own if not route[1].endswith("/preview")} == PAID | {("POST", "/api/requests")}
+
+
+def test_only_routes_of_the_table_concern_the_whole_service() -> None:
+    assert set(TABLE) > WHOLE
+    per_population = {route for route in TABLE if "{dataset}" in route[1] or "{population}" in route[1]}
+    assert not WHOLE & per_population
 
 
 @pytest.mark.slow
@@ -56,21 +65,35 @@ def test_what_is_not_in_the_table_is_refused_to_everybody(new_town: Town) -> Non
 
 
 @pytest.fixture(scope="module")
-def watching(town: Town) -> str:
-    """A token that reads counters."""
-    return town.curator.access.issue("monitor", Role.MONITOR)
+def team(town: Town) -> list[tuple[Role, bool, str]]:
+    """Everybody: their role, whether it is for the whole service, and a token."""
+    tokens = [
+        (Role.OWNER, True, town.owner),
+        (Role.ANALYST, True, town.ann),
+        (Role.MONITOR, True, town.curator.access.issue("monitor", Role.MONITOR)),
+    ]
+    for role in NAMED:
+        for whole in (True, False):
+            name = f"{role.value} {'of all' if whole else 'of the town'}"
+            town.curator.people.add(name, role, None if whole else ["town"], by="owner")
+            tokens.append((role, whole, town.curator.access.issue(name, role)))
+    return tokens
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_each_role_gets_what_the_table_allows(town: Town, watching: str, method: str, path: str) -> None:
+def test_each_role_gets_what_the_table_allows(
+    town: Town, team: list[tuple[Role, bool, str]], method: str, path: str
+) -> None:
     roles = TABLE[method, path]
-    for role, token in ((Role.OWNER, town.owner), (Role.ANALYST, town.ann), (Role.MONITOR, watching)):
+    before = charges(town)
+    for role, whole, token in team:
         status = send(town, method, path, bearer(token))
-        if roles is None or role in roles:
-            assert status not in (401, 403), (role, status)
+        if roles is None or (role in roles and (whole or (method, path) not in WHOLE)):
+            assert status not in (401, 403), (role, whole, status)
         else:
-            assert status == 403
+            assert status == 403, (role, whole)
+    assert charges(town) == before
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,11 @@ import pytest
 
 from discreet.curator.engine_process.process import _Process
 from discreet.curator.engine_process.remote import RemoteEngine
-from discreet.curator.service.access import Caller, Role
+from discreet.curator.service.access import Caller
 from discreet.curator.service.config import read_config
 from discreet.curator.service.data_sources import engine_of, files_of, marks_of, read_source
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import Curator, read_answer
 from discreet.engines.duckdb.object_store import ObjectStore

@@ -11,9 +11,10 @@ import pytest
 
 from discreet.curator import public_schema
 from discreet.curator.service import declarations
-from discreet.curator.service.access import Caller, Role
+from discreet.curator.service.access import Caller
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
 from discreet.query.plan.schema import Stored, StoredKind, resolve
 from discreet.session.price import Price

@@ -9,10 +9,10 @@ from typing import Any, cast
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.curator.service.access import Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.open_datasets import QUICK, Plans
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import read_answer
 from discreet.errors import BadData

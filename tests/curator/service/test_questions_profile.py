@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from discreet.curator.http.responses import read_answer
-from discreet.curator.service.access import Caller, Role
+from discreet.curator.service.access import Caller
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import Curator
 from discreet.curator.service.synthetic_jobs import TOGETHER, SyntheticJobs, SyntheticQuestion

@@ -18,9 +18,10 @@ import pytest
 
 from discreet.curator.error_replies import reply
 from discreet.curator.http.routes_look import answer_out
-from discreet.curator.service.access import Caller, Role
+from discreet.curator.service.access import Caller
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.questions import AnyQuestion, PlanQuestion, ProfileQuestion, SqlQuestion, WorkloadQuestion
 from discreet.curator.service.service import Curator
 from discreet.engines.duckdb.engine import duckdb

@@ -12,10 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from discreet.curator.service.people import NAMED, Role
 from discreet.curator.wire.server import check_secure
 from discreet.errors import BadParameter
 from tests.curator.http.test_serving import self_signed
-from tests.helpers.curator.town import COUNT, Town, charges
+from tests.helpers.curator.town import COUNT, Town, charges, on_a_socket
 from tests.helpers.curator.wire import about, listening
 
 pytestmark = pytest.mark.slow
@@ -29,6 +30,25 @@ def test_the_user_is_the_name_of_the_token(served: tuple[Town, str], port: int) 
             psycopg.connect(**about(port, password, user))
     with pytest.raises(psycopg.OperationalError, match="must be one of town"):
         psycopg.connect(**about(port, town.ann, dbname="elsewhere"))
+
+
+def test_only_analysts_may_ask_whatever_the_protocol(new_town: Town) -> None:
+    """Each role over the port: who oversees a data set connects and sees its schema, and no question is priced."""
+    access = new_town.curator.access
+    tokens = {"owner": new_town.owner}
+    for role in NAMED:
+        new_town.curator.people.add(f"the {role.value}", role, ["town"], by="owner")
+        tokens[f"the {role.value}"] = access.issue(f"the {role.value}", role)
+    with on_a_socket(new_town) as url, listening(url) as port:
+        for name, token in tokens.items():
+            with psycopg.connect(**about(port, token, name), autocommit=True) as client:
+                assert client.execute("SELECT 1").fetchone() == (1,)
+                for text in (COUNT, PRICED, f"EXPLAIN {COUNT}"):
+                    with pytest.raises(psycopg.Error, match="does not allow"):
+                        client.execute(text)
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(**about(port, access.issue("monitor", Role.MONITOR), "monitor"))
+    assert charges(new_town) == 0
 
 
 def test_tls_is_spoken_with_a_certificate(served: tuple[Town, str], tmp_path: Path) -> None:

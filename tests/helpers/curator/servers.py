@@ -20,9 +20,9 @@ import uvicorn
 
 from discreet.curator.http.app import create_app
 from discreet.curator.http.serving import options
-from discreet.curator.service.access import Role
 from discreet.curator.service.config import Config, read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from tests.helpers.curator.land import write_town
 from tests.helpers.processes import free_port, kill_tree, launch, until
 

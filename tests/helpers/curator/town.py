@@ -18,9 +18,9 @@ from starlette.testclient import TestClient
 from discreet.curator.http.app import create_app
 from discreet.curator.http.serving import options
 from discreet.curator.limits import Meter
-from discreet.curator.service.access import Role
 from discreet.curator.service.config import Config, read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.service import Curator
 from discreet.ledger.journal import utc
 from tests.helpers.curator.land import write_town

@@ -33,12 +33,14 @@ def add_analyst(
     as_json: AsJson = False,
 ) -> None:
     """Add an analyst. Their token is shown once."""
-    from discreet.curator.service.access import Role, check_analyst
+    from discreet.curator.service.access import check_analyst
+    from discreet.curator.service.people import Role
     from discreet.ledger.owner_acts import check_cap
 
     cap = given_amount(epsilon, delta, rho, "cap")
     with open_curator_of(config) as curator:
         known = curator.ledger.populations
+        curator.access.check_free(name)
         for one in population or known:
             if one not in known:
                 raise BadParameter("population", one, f"must be one of {', '.join(known)}")

@@ -65,7 +65,7 @@ def serve_command(
 
 def first_token(curator: Curator, file: Path, console: Console) -> None:
     """Make the owner's token if there is none yet: on a terminal it is shown, elsewhere it goes into a file."""
-    from discreet.curator.service.access import Role
+    from discreet.curator.service.people import Role
 
     if any(token.role is Role.OWNER for token in curator.access.tokens().values()):
         return

@@ -21,7 +21,8 @@ from discreet.errors import BadParameter
 from discreet.ledger.durable_files import create_file
 
 if TYPE_CHECKING:
-    from discreet.curator.service.access import Role, Token
+    from discreet.curator.service.access import Token
+    from discreet.curator.service.people import Role
     from discreet.curator.service.service import Curator
 
 Name = Annotated[str, typer.Argument(help="whose token; the owner's unless given")]
@@ -55,10 +56,10 @@ def write_token(token: str, path: Path) -> None:
 def issue_token(
     config: ConfigFile, name: Name = _OWNER, *, days: Days = 90, output: Output = None, as_json: AsJson = False
 ) -> None:
-    """A new token for the owner, an analyst by name, or "monitor" (counters only). It is shown once."""
+    """A new token for the owner, somebody by name, or "monitor" (counters only). It is shown once."""
     with open_curator_of(config) as curator:
         older = _valid(curator, name)
-        token = curator.access.issue(name, _role(name), days=days)
+        token = curator.access.issue(name, _role(curator, name), days=days)
     _show(name, token, output, as_json, {"still_valid": [one.identity for one in older]})
     if older and not as_json:
         many = "an older token is" if len(older) == 1 else f"{len(older)} older tokens are"
@@ -79,7 +80,7 @@ def rotate_token(
     """A new token; all older ones of the same name are revoked."""
     with open_curator_of(config) as curator:
         older = _valid(curator, name)
-        token = curator.access.issue(name, _role(name), days=days)
+        token = curator.access.issue(name, _role(curator, name), days=days)
         for one in older:
             curator.access.revoke(one.identity, reason=reason)
     _show(name, token, output, as_json, {"revoked": [one.identity for one in older]})
@@ -128,17 +129,15 @@ def list_tokens(config: ConfigFile, as_json: AsJson = False) -> None:
     Console().print(table)
 
 
-def _role(name: str) -> Role:
-    from discreet.curator.service.access import Role
+def _role(curator: Curator, name: str) -> Role:
+    from discreet.curator.service.people import Role
 
-    return {_OWNER: Role.OWNER, _MONITOR: Role.MONITOR}.get(name, Role.ANALYST)
+    person = curator.people.all().get(name)
+    return {_OWNER: Role.OWNER, _MONITOR: Role.MONITOR}.get(name, Role.ANALYST) if person is None else person.role
 
 
 def _valid(curator: Curator, name: str) -> list[Token]:
-    role = _role(name)
-    return [
-        one for one in curator.access.tokens().values() if one.name == name and one.role is role and not one.revoked
-    ]
+    return [one for one in curator.access.tokens().values() if one.name == name and not one.revoked]
 
 
 def _identity(token: str) -> str:

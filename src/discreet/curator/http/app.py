@@ -35,6 +35,7 @@ from discreet.curator.http import (
     routes_look,
     routes_operate,
     routes_owner,
+    routes_people,
     routes_synthetic,
     teaching,
 )
@@ -100,6 +101,7 @@ def create_app(curator: Curator) -> FastAPI:
     routes_ask.add_routes(app, curator)
     routes_boards.add_routes(app, curator)
     routes_owner.add_routes(app, curator)
+    routes_people.add_routes(app, curator)
     routes_operate.add_routes(app, curator, metrics)
     routes_synthetic.add_routes(app, curator)
     _add_public(app, curator)

@@ -80,7 +80,7 @@ class AccessMiddleware:
             check_host(scope["headers"], self._names)
             if wrong is not None:
                 raise wrong
-            await self._pass(scope, receive, out, path, named.get("dataset") if paid else None)
+            await self._pass(scope, receive, out, path, named)
         except DiscreetError as error:
             await out.reply(*reply(error, to_owner=_owner(scope), interface=interface_of(scope)))
         except Exception as error:
@@ -99,14 +99,17 @@ class AccessMiddleware:
         fields = {"method": scope["method"], "route": path or "none", "status": status}
         log.info("replied", extra={"fields": fields | ({} if caller is None else {"caller": caller.name})})
 
-    async def _pass(self, scope: Scope, receive: Receive, out: _Replies, path: str, asked: str | None) -> None:
-        """Let a request through; ``asked`` is the data set of a route that is paid for."""
+    async def _pass(self, scope: Scope, receive: Receive, out: _Replies, path: str, named: Mapping[str, str]) -> None:
+        """Let a request through; ``named`` is what its address names."""
         method = scope["method"]
+        asked = named.get("dataset") if (method, path) in PAID else None
         caller: Caller | None = None
         if TABLE.get((method, path)) is not None:
             caller = await self._who(scope)
         check_allowed(method, path, caller)
         scope[CALLER] = caller
+        if caller is not None and caller.populations is not None:
+            await run_sync(self._curator.check_overseen, caller, named.get("dataset"), named.get("population"))
         if caller is not None and asked is not None:
             at_once = self._curator.ledger.look_at_once()
             find = partial(self._curator.grid_for, caller, asked)

@@ -266,7 +266,37 @@ class AnalystIn(In):
     days: Days = 90
 
 
+class RoleIn(In):
+    """What somebody is, and whom they oversee: the whole service if ``populations`` is left out."""
+
+    role: Literal["owner", "steward", "auditor"]
+    populations: Annotated[list[Name], Field(min_length=1, max_length=50)] | None = None
+    reads_answers: StrictBool = False
+
+
+class PersonIn(RoleIn):
+    """A new owner, steward or auditor."""
+
+    name: Name
+    days: Days = 90
+
+
+class BudgetRequestIn(In):
+    """A cap that an analyst asks for, and what for."""
+
+    population: Name
+    cap: Promise
+    reason: Reason
+
+
+class GrantRequestIn(In):
+    """What is granted; the cap that was asked for, if it is left out."""
+
+    cap: Promise | None = None
+    reason: Annotated[StrictStr, Field(max_length=2_000)] = ""
+
+
 class TokenIn(In):
-    """A new token for an analyst."""
+    """A new token for an analyst or another person."""
 
     days: Days = 90

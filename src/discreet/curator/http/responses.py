@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 from pydantic import BaseModel, ConfigDict
 
 from discreet.curator.amounts import write_amount
+from discreet.curator.service.access import Token
 from discreet.privacy.promises.measures import Measure
 
 
@@ -50,6 +51,10 @@ class Me(BaseModel):
     name: str
     role: str
     expires: str
+    populations: list[str] | None
+    """Whom somebody who is no analyst oversees; null for the whole service."""
+    reads_answers: bool
+    """Whether they read the answers of others."""
 
 
 class PaperOut(BaseModel):
@@ -392,6 +397,39 @@ class TokenOut(BaseModel):
     token: str
     expires: str
     revoked: bool
+
+
+def token(issued: Token) -> TokenOut:
+    """A token as it is shown to owners."""
+    expires = issued.expires.isoformat(timespec="seconds")
+    return TokenOut(token=issued.identity, expires=expires, revoked=issued.revoked)
+
+
+class PersonOut(BaseModel):
+    """An owner, steward or auditor; ``populations`` is whom they oversee, null for the whole service."""
+
+    name: str
+    role: str
+    populations: list[str] | None
+    reads_answers: bool
+    left: bool
+    tokens: list[TokenOut]
+
+
+class BudgetRequestOut(BaseModel):
+    """A request for a cap, and what was decided: ``state`` is open, granted or refused."""
+
+    request: str
+    analyst: str
+    population: str
+    cap: Amount
+    reason: str
+    time: str
+    state: Literal["open", "granted", "refused"]
+    granted: Amount | None
+    decided_by: str | None
+    decided: str | None
+    decision: str | None
 
 
 class AnalystOut(BaseModel):

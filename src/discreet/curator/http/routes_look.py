@@ -63,15 +63,19 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         """Who the token belongs to."""
         caller = caller_of(request)
         expires = caller.expires.isoformat(timespec="seconds")
-        return responses.Me(name=caller.name, role=caller.role.value, expires=expires)
+        populations = None if caller.populations is None else sorted(caller.populations)
+        return responses.Me(
+            name=caller.name,
+            role=caller.role.value,
+            expires=expires,
+            populations=populations,
+            reads_answers=caller.owner or caller.reads_answers,
+        )
 
     @app.get("/api/answers")
     def answers(request: Request, after: After = 0, limit: Limit = 100) -> responses.Charges:
-        """Questions that were paid: one's own; the owner sees all."""
-        caller = caller_of(request)
-        found = curator.ledger.entries(
-            after=after, limit=limit, kind=ChargeRecord.KIND, analyst=None if caller.owner else caller.name
-        )
+        """Questions that were paid: one's own, or those that drew on the budgets that one oversees."""
+        found = curator.entries(caller_of(request), after=after, limit=limit, kind=ChargeRecord.KIND)
         charges = [
             responses.ChargeOut(
                 number=line.entry.sequence,
@@ -97,7 +101,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     @app.get("/api/answers/{number}/receipt", response_model=dict[str, Any])
     def receipt(request: Request, number: Number) -> Response:
         """The signed receipt of a charge, to be kept and checked offline with `discreet receipt verify`."""
-        charge = curator.answer(caller_of(request), number)
+        charge = curator.receipt(caller_of(request), number)
         return _download(charge.proof, f"receipt-{number}.json")
 
     @app.get("/api/answers/{number}/card", response_model=dict[str, Any])
@@ -127,14 +131,13 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
 
     @app.get("/api/budget")
     def budget(request: Request) -> list[responses.Standing]:
-        """Where the budgets stand: one's own; the owner sees all, with each analyst's share."""
+        """Where the budgets stand: one's own, or those that one oversees, with each analyst's share."""
         return [responses.Standing(**one) for one in curator.budget(caller_of(request))]
 
     @app.get("/api/ledger")
     def ledger(request: Request, after: After = 0, limit: Limit = 100) -> responses.Entries:
-        """Entries of the ledger: those about oneself; the owner sees all."""
-        caller = caller_of(request)
-        found = curator.ledger.entries(after=after, limit=limit, analyst=None if caller.owner else caller.name)
+        """Entries of the ledger: those about oneself, or about the budgets that one oversees."""
+        found = curator.entries(caller_of(request), after=after, limit=limit)
         people = curator.ledger.populations
         return responses.Entries(entries=[responses.EntryOut(**serialize.entry(line, people)) for line in found])
 

@@ -13,7 +13,8 @@ from discreet.curator.http import requests, responses
 from discreet.curator.http.routes_ask import DatasetName
 from discreet.curator.http.routes_look import caller_of
 from discreet.curator.service import declarations, serialize
-from discreet.curator.service.access import Role, check_analyst
+from discreet.curator.service.access import check_analyst
+from discreet.curator.service.people import Role
 from discreet.curator.service.service import Curator
 from discreet.engines import data_paths
 from discreet.errors import NotRegistered
@@ -97,31 +98,33 @@ def _add_analysts(app: FastAPI, curator: Curator) -> None:
     owner = curator.ledger.owner
 
     @app.get("/api/analysts")
-    def analysts() -> list[responses.AnalystOut]:
-        """All analysts, what they may spend, and their tokens without the secrets."""
-        tokens = curator.access.tokens().values()
+    def analysts(request: Request) -> list[responses.AnalystOut]:
+        """Analysts and what they may spend of the budgets that one oversees; for owners, tokens without the secrets."""
+        caller, tokens = caller_of(request), curator.access.tokens().values()
+        overseen = [
+            (analyst, {name: cap for name, cap in analyst.caps.items() if caller.oversees(name)})
+            for analyst in curator.ledger.analysts.values()
+        ]
         return [
             responses.AnalystOut(
-                name=one.name,
-                revoked=one.revoked,
-                caps={name: responses.amount(cap) for name, cap in one.caps.items()},
+                name=analyst.name,
+                revoked=analyst.revoked,
+                caps={name: responses.amount(cap) for name, cap in caps.items()},
                 tokens=[
-                    responses.TokenOut(
-                        token=token.identity,
-                        expires=token.expires.isoformat(timespec="seconds"),
-                        revoked=token.revoked,
-                    )
+                    responses.token(token)
                     for token in tokens
-                    if token.name == one.name and token.role is Role.ANALYST
+                    if caller.owner and token.name == analyst.name and token.role is Role.ANALYST
                 ],
             )
-            for one in curator.ledger.analysts.values()
+            for analyst, caps in overseen
+            if caps or caller.oversees_all
         ]
 
     @app.post("/api/analysts", status_code=201)
     def add_analyst(request: Request, body: requests.AnalystIn) -> responses.Issued:
         """Add an analyst, with permission to ask about some populations. The token is shown here and never again."""
         name, by = check_analyst(body.name), caller_of(request).name
+        curator.access.check_free(name)
         caps = [
             (curator.population(one.population), None if one.cap is None else _promise(one.cap, "cap"))
             for one in body.grants
@@ -138,6 +141,7 @@ def _add_analysts(app: FastAPI, curator: Curator) -> None:
     @app.post("/api/analysts/{analyst}/grant")
     def grant(request: Request, analyst: Name, body: requests.GrantIn) -> responses.Done:
         """Let an analyst ask about a population, up to a cap; or change that cap."""
+        curator.check_overseen(caller_of(request), None, body.population)
         cap = None if body.cap is None else _promise(body.cap, "cap")
         done = owner.grant(analyst, body.population, cap, by=caller_of(request).name)
         return responses.Done(sequence=done.sequence)

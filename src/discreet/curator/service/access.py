@@ -14,14 +14,22 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import Enum
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from discreet.curator.error_replies import Refusal
 from discreet.curator.service.declarations import read_name
-from discreet.errors import BadParameter, LedgerMismatch, NotRegistered
+from discreet.curator.service.people import (
+    OWNER,
+    Person,
+    PersonLeftRecord,
+    PersonRecord,
+    Role,
+    check_free,
+    people_of,
+    read_act,
+)
+from discreet.errors import BadParameter, NotRegistered
 from discreet.exact import integer
-from discreet.ledger.entries import Broken
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.owner_acts import check_name
 from discreet.ledger.record_base import Record
@@ -31,25 +39,16 @@ from discreet.ledger.store import Ledger
 PREFIX = "discreet"
 DAYS = 90
 """How many days a token is valid by default."""
-OWNER = "owner"
-"""The name under which the owner's acts are recorded."""
-R = TypeVar("R", bound=Record)
-
-
-class Role(Enum):
-    """What somebody may be."""
-
-    OWNER = "owner"
-    ANALYST = "analyst"
-    MONITOR = "monitor"
-    """A program that reads the counters, and nothing else."""
-
-
 ANYBODY: frozenset[Role] | None = None
 """No token is needed: what such a route sends is the same for everyone, and nothing of the data or the ledger."""
 OWNERS = frozenset({Role.OWNER})
 ANALYSTS = frozenset({Role.ANALYST})
-ALL = OWNERS | ANALYSTS
+READERS = OWNERS | ANALYSTS | {Role.AUDITOR}
+"""Who may read answers: analysts their own, and auditors if an owner allows it."""
+STEWARDS = OWNERS | {Role.STEWARD}
+AUDITORS = OWNERS | {Role.AUDITOR}
+OVERSEERS = OWNERS | {Role.STEWARD, Role.AUDITOR}
+ALL = OVERSEERS | ANALYSTS
 MONITORS = OWNERS | {Role.MONITOR}
 
 TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
@@ -75,26 +74,35 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/plan/preview"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/bounds"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/synthetic"): ANALYSTS,
-    ("GET", "/api/synthetic/{number}"): ALL,
-    ("POST", "/api/synthetic/{number}/cancel"): ALL,
-    ("GET", "/api/synthetic/{number}/rows"): ALL,
+    ("GET", "/api/synthetic/{number}"): READERS,
+    ("POST", "/api/synthetic/{number}/cancel"): OWNERS | ANALYSTS,
+    ("GET", "/api/synthetic/{number}/rows"): READERS,
     ("POST", "/api/datasets/{dataset}/profile"): ANALYSTS,
-    ("GET", "/api/datasets/{dataset}/boards"): ALL,
-    ("GET", "/api/datasets/{dataset}/boards/{board}"): ALL,
+    ("GET", "/api/datasets/{dataset}/boards"): OWNERS | ANALYSTS,
+    ("GET", "/api/datasets/{dataset}/boards/{board}"): OWNERS | ANALYSTS,
     ("POST", "/api/datasets/{dataset}/boards/{board}"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/boards/{board}/preview"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/boards/{board}/advance"): ANALYSTS,
     ("GET", "/api/answers"): ALL,
-    ("GET", "/api/answers/{number}"): ALL,
+    ("GET", "/api/answers/{number}"): READERS,
     ("GET", "/api/answers/{number}/receipt"): ALL,
-    ("GET", "/api/answers/{number}/card"): ALL,
-    ("GET", "/api/answers/{number}/parquet"): ALL,
+    ("GET", "/api/answers/{number}/card"): READERS,
+    ("GET", "/api/answers/{number}/parquet"): READERS,
     ("POST", "/api/papers/verify"): ALL,
     ("GET", "/api/budget"): ALL,
     ("GET", "/api/ledger"): ALL,
     ("GET", "/api/ledger/head"): ALL,
-    ("GET", "/api/audit"): OWNERS,
-    ("GET", "/api/ledger/verify"): OWNERS,
+    ("GET", "/api/requests"): ALL,
+    ("POST", "/api/requests"): ANALYSTS,
+    ("POST", "/api/requests/{request}/grant"): STEWARDS,
+    ("POST", "/api/requests/{request}/refuse"): STEWARDS,
+    ("GET", "/api/people"): OWNERS,
+    ("POST", "/api/people"): OWNERS,
+    ("POST", "/api/people/{person}/role"): OWNERS,
+    ("POST", "/api/people/{person}/tokens"): OWNERS,
+    ("POST", "/api/people/{person}/revoke"): OWNERS,
+    ("GET", "/api/audit"): AUDITORS,
+    ("GET", "/api/ledger/verify"): AUDITORS,
     ("POST", "/api/ledger/acknowledge"): OWNERS,
     ("GET", "/api/sources"): OWNERS,
     ("POST", "/api/sources/columns"): OWNERS,
@@ -102,14 +110,35 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/retire"): OWNERS,
     ("POST", "/api/populations/{population}/budget"): OWNERS,
     ("GET", "/api/populations/{population}/household"): OWNERS,
-    ("GET", "/api/analysts"): OWNERS,
+    ("GET", "/api/analysts"): OVERSEERS,
     ("POST", "/api/analysts"): OWNERS,
-    ("POST", "/api/analysts/{analyst}/grant"): OWNERS,
+    ("POST", "/api/analysts/{analyst}/grant"): STEWARDS,
     ("POST", "/api/analysts/{analyst}/tokens"): OWNERS,
     ("POST", "/api/analysts/{analyst}/revoke"): OWNERS,
     ("POST", "/api/tokens/{token}/revoke"): OWNERS,
 }
 """Which roles may use which route. A route that is not here is refused to everybody."""
+WHOLE = frozenset(
+    {
+        ("GET", "/metrics"),
+        ("GET", "/api/people"),
+        ("POST", "/api/people"),
+        ("POST", "/api/people/{person}/role"),
+        ("POST", "/api/people/{person}/tokens"),
+        ("POST", "/api/people/{person}/revoke"),
+        ("GET", "/api/audit"),
+        ("GET", "/api/ledger/verify"),
+        ("POST", "/api/ledger/acknowledge"),
+        ("GET", "/api/sources"),
+        ("POST", "/api/sources/columns"),
+        ("POST", "/api/datasets"),
+        ("POST", "/api/analysts"),
+        ("POST", "/api/analysts/{analyst}/tokens"),
+        ("POST", "/api/analysts/{analyst}/revoke"),
+        ("POST", "/api/tokens/{token}/revoke"),
+    }
+)
+"""The routes that concern the whole service: refused to whoever oversees some of its people only."""
 PAID = frozenset(
     {
         ("POST", "/api/datasets/{dataset}/questions"),
@@ -134,11 +163,28 @@ class Caller:
     token: str
     """The public part of the token, by which it can be revoked."""
     expires: datetime
+    populations: frozenset[str] | None = None
+    """Whom somebody who is no analyst oversees; None for the whole service."""
+    reads_answers: bool = False
+    """Whether an auditor may read answers."""
 
     @property
     def owner(self) -> bool:
-        """Whether this is the owner of the data."""
-        return self.role is Role.OWNER
+        """Whether this is an owner of the whole service."""
+        return self.role is Role.OWNER and self.populations is None
+
+    @property
+    def oversees_all(self) -> bool:
+        """Whether they see what is spent by everybody."""
+        return self.role in OVERSEERS and self.populations is None
+
+    def oversees(self, population: str) -> bool:
+        """Whether they see what everybody spends of this budget."""
+        return self.role in OVERSEERS and (self.populations is None or population in self.populations)
+
+    def reads(self, population: str) -> bool:
+        """Whether they read everybody's answers about these people."""
+        return self.oversees(population) and (self.role is Role.OWNER or self.reads_answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +228,11 @@ class Allowed(Protocol):
         """What they are."""
         ...
 
+    @property
+    def populations(self) -> frozenset[str] | None:
+        """Whom they oversee; None for the whole service."""
+        ...
+
 
 def check_allowed(method: str, path: str, caller: Allowed | None) -> None:
     """Refuse what the table does not allow; ``path`` is the route's, with the names of its parts in braces."""
@@ -192,7 +243,7 @@ def check_allowed(method: str, path: str, caller: Allowed | None) -> None:
         return
     if caller is None:
         raise Refusal.unauthorised()
-    if caller.role not in roles:
+    if caller.role not in roles or (caller.populations is not None and (method, path) in WHOLE):
         raise Refusal.forbidden()
 
 
@@ -211,6 +262,8 @@ class Access:
         self._clock = clock
         self._known: tuple[tuple[int, int], Mapping[str, Token]] = ((-1, -1), {})
         """How many tokens were issued and revoked, and what follows; replaced as a whole, for many threads read it."""
+        self._persons: tuple[tuple[int, int], Mapping[str, Person]] = ((-1, -1), {})
+        """The same of people."""
         self.tokens()
 
     def issue(self, name: str, role: Role, *, days: int = DAYS, by: str = OWNER) -> str:
@@ -223,6 +276,10 @@ class Access:
                 raise BadParameter("analyst", name, "must be added first")
             if known.revoked:
                 raise BadParameter("analyst", name, "must not be revoked, which is permanent: add a new name")
+        elif role is not Role.MONITOR and name != OWNER:
+            person = people_of(self._ledger.look()).get(name)
+            if person is None or person.left or person.role is not role:
+                raise BadParameter("name", name, f"must be added first, as {role.value}")
         identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
         expires = self._clock() + timedelta(days=days)
         record = TokenRecord(
@@ -264,11 +321,32 @@ class Access:
             or found.expires <= self._clock()
         ):
             raise Refusal.unauthorised()
-        if found.role is Role.ANALYST:
-            analyst = state.analysts.get(found.name)
+        return self.caller(state, found.name, found.role, found.identity, found.expires)
+
+    def caller(self, state: State, name: str, role: Role, token: str, expires: datetime) -> Caller:
+        """Somebody with the rights that they have now; refused if they have none any more."""
+        if role is Role.ANALYST:
+            analyst = state.analysts.get(name)
             if analyst is None or analyst.revoked:
                 raise Refusal.unauthorised()
-        return Caller(found.name, found.role, found.identity, found.expires)
+        elif role is not Role.MONITOR and name != OWNER:
+            person = self._people(state).get(name)
+            if person is None or person.left:
+                raise Refusal.unauthorised()
+            return Caller(name, person.role, token, expires, person.populations, person.reads_answers)
+        return Caller(name, role, token, expires)
+
+    def _people(self, state: State) -> Mapping[str, Person]:
+        many = len(state.acts.get(PersonRecord.KIND, ())), len(state.acts.get(PersonLeftRecord.KIND, ()))
+        before, people = self._persons
+        if many != before:
+            people = people_of(state)
+            self._persons = many, people
+        return people
+
+    def check_free(self, name: str) -> None:
+        """Refuse a name that somebody has or had."""
+        check_free(self._ledger.look(), name)
 
     def tokens(self) -> Mapping[str, Token]:
         """All tokens by their public part, those of other servers too."""
@@ -278,21 +356,14 @@ class Access:
         given, taken = (tuple(state.acts.get(kind.KIND, ())) for kind in (TokenRecord, TokenRevokedRecord))
         seen, known = self._known
         if (len(given), len(taken)) != seen:
-            dead = {_read(TokenRevokedRecord, act).token for act in taken}
+            dead = {read_act(TokenRevokedRecord, act).token for act in taken}
             known = {token.identity: token for token in (_token(act, dead) for act in given)}
             self._known = (len(given), len(taken)), known
         return known
 
 
-def _read(kind: type[R], act: Act) -> R:
-    try:
-        return kind.from_body(act.body)
-    except Broken as found:
-        raise LedgerMismatch(f"entry {act.sequence} is bad: {found}; {found.advice}") from None
-
-
 def _token(act: Act, dead: set[str]) -> Token:
-    record = _read(TokenRecord, act)
+    record = read_act(TokenRecord, act)
     return Token(
         name=record.name,
         role=Role(record.role),

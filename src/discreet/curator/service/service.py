@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from discreet.curator.error_replies import Refusal, log, reply, where
 from discreet.curator.limits import Limits, Meter, check_number, check_size
 from discreet.curator.planning import Planning
 from discreet.curator.service import declarations, serialize
-from discreet.curator.service.access import OWNER, Access, Caller
+from discreet.curator.service.access import Access, Caller
+from discreet.curator.service.budget_requests import BudgetRequests
 from discreet.curator.service.config import Config
 from discreet.curator.service.copies.lease import Lease
 from discreet.curator.service.copies.marker import mark
@@ -36,6 +38,7 @@ from discreet.curator.service.copies.place import check_place
 from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
+from discreet.curator.service.people import OWNER, Role, Staff
 from discreet.curator.service.questions import (
     AnyQuestion,
     Check,
@@ -64,7 +67,7 @@ from discreet.ledger.charges import Charge
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.receipts import paper_price, verify_paper
 from discreet.ledger.state import Dataset, Population, State, limits_of
-from discreet.ledger.store import Ledger
+from discreet.ledger.store import Ledger, Line
 from discreet.ledger.verify import verify_ledger
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Measure
@@ -115,6 +118,8 @@ class Curator:
         self.config = config
         self.ledger = ledger
         self.access = Access(ledger, clock)
+        self.people = Staff(ledger)
+        self.requests = BudgetRequests(ledger, clock)
         self.meter = Meter(config.limits)
         self.anonymous_meter = Meter(ANONYMOUS_LIMITS)
         self.planning = Planning(config.limits)
@@ -187,7 +192,7 @@ class Curator:
     # --- data sets --------------------------------------------------------------------------------------------------
 
     def datasets(self, caller: Caller) -> dict[str, Dataset]:
-        """The data sets that somebody may know of: the owner all, an analyst those they may ask about."""
+        """The data sets that somebody may know of: an analyst those they may ask about, others those they oversee."""
         return _datasets(self.ledger.look(), caller)
 
     def dataset(self, caller: Caller, name: str) -> tuple[Dataset, Population]:
@@ -436,14 +441,41 @@ class Curator:
     # --- looking ----------------------------------------------------------------------------------------------------
 
     def answer(self, caller: Caller, sequence: int) -> Charge:
-        """A stored answer: one's own; the owner sees all."""
+        """A stored answer: one's own, or one about people whose answers one may read."""
+        charge = self.receipt(caller, sequence)
+        if caller.role is not Role.ANALYST and not caller.reads(charge.record.population):
+            raise Refusal.nothing_here()
+        return charge
+
+    def receipt(self, caller: Caller, sequence: int) -> Charge:
+        """A charge, of which one may see what was asked and paid: one's own, or of a budget that one oversees."""
         try:
             charge = self.ledger.charge(sequence)
         except NotRegistered:
             raise Refusal.nothing_here() from None
-        if not caller.owner and charge.entry.by != caller.name:
+        own = caller.role is Role.ANALYST and charge.entry.by == caller.name
+        if not own and not caller.oversees(charge.record.population):
             raise Refusal.nothing_here()
         return charge
+
+    def entries(self, caller: Caller, *, after: int, limit: int, kind: str | None = None) -> list[Line]:
+        """Entries of the ledger: those about oneself, or about the budgets that one oversees."""
+        if caller.role is Role.ANALYST:
+            return self.ledger.entries(after=after, limit=limit, kind=kind, analyst=caller.name)
+        if caller.populations is None:
+            return self.ledger.entries(after=after, limit=limit, kind=kind)
+        parts = [
+            self.ledger.entries(after=after, limit=limit, kind=kind, population=name)
+            for name in sorted(caller.populations)
+        ]
+        return sorted(chain(*parts), key=lambda line: line.entry.sequence)[:limit]
+
+    def check_overseen(self, caller: Caller, dataset: str | None, population: str | None) -> None:
+        """Refuse what is about people that somebody does not oversee, as if it were not there."""
+        if dataset is not None:
+            self.dataset(caller, dataset)
+        if population is not None and not caller.oversees(population):
+            raise NotRegistered("there is no such population")
 
     def verify_paper(self, text: str) -> dict[str, Any]:
         """What a receipt or release card of this ledger says, and whether its charge stands there; or BadSignature."""
@@ -457,8 +489,10 @@ class Curator:
         return says | {"price": str(charge.price), "stands": True}
 
     def budget(self, caller: Caller) -> list[dict[str, Any]]:
-        """Where the budgets stand: an analyst's own, or all of them and each analyst's share."""
-        return budgets(self.ledger, None if caller.owner else caller.name)
+        """Where the budgets stand: an analyst's own, or those that one oversees and each analyst's share."""
+        if caller.role is Role.ANALYST:
+            return budgets(self.ledger, caller.name)
+        return [one for one in budgets(self.ledger) if caller.oversees(one["population"])]
 
     def verified(self) -> dict[str, Any]:
         """A check of every entry, sum and stored answer of the ledger."""
@@ -494,8 +528,8 @@ def _folders(config: Config) -> tuple[Path, ...]:
 
 def _datasets(state: State, caller: Caller) -> dict[str, Dataset]:
     found = {name: one for name, one in dict(state.datasets).items() if not one.retired}
-    if caller.owner:
-        return found
+    if caller.role is not Role.ANALYST:
+        return {name: one for name, one in found.items() if caller.oversees(one.population)}
     analyst = state.analysts.get(caller.name)
     caps: Mapping[str, object] = {} if analyst is None else analyst.caps
     return {name: one for name, one in found.items() if one.population in caps}

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from discreet.curator.service import declarations
-from discreet.curator.service.access import Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.copies.unit_sets import KIND, MOST, UnitSet, keep_units
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.people import Role
 from discreet.curator.service.service import Curator
 from discreet.errors import AlreadyProtected
 from discreet.privacy.promises.measures import Pure

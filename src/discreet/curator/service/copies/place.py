@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from discreet.curator.service.access import OWNER
+from discreet.curator.service.people import OWNER
 from discreet.errors import LedgerMismatch
 from discreet.ledger.owner_acts import check_reason
 from discreet.ledger.store import Ledger
