@@ -384,7 +384,7 @@ def _with_keys_of(key_sets: tuple[KeySet, ...], columns: dict[str, Declared]) ->
             if before.keys is not None and set(before.keys) != set(listed):
                 raise BadParameter("key_sets", name, "must have the same keys everywhere: intersect the sets first")
             declared[name] = replace(before, keys=listed if before.keys is None else before.keys)
-            if isinstance(tuples, Hierarchy) and tuples.other is not Ntuples:
+            if isinstance(tuples, Hierarchy) and tuples.other is not None:
                 declared[name] = replace(declared[name], other=tuples.other)
     return declared
 
