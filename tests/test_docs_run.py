@@ -54,6 +54,7 @@ NOT_RUN = {
         "discreet preview https:": REMOTE,
         "discreet budget https:": REMOTE,
         "discreet history https:": REMOTE,
+        "discreet request send https:": REMOTE,
         "discreet receipt": "tests/commands/test_receipt.py::test_receipts_are_checked_without_a_ledger",
     },
 }
@@ -73,6 +74,7 @@ TEXT = {
     "docs/how-to/notebook.md": {"%load_ext": "tests/curator/client/test_magic.py::test_the_page_works_in_ipython"},
     "docs/tutorials/census-like-table.md": {
         'source = "people.csv"': "tests/commands/make/test_publish.py::test_tables_add_up_and_rows_have_them",
+        "[[public_totals]]": "tests/commands/make/test_publish.py::test_public_totals_are_met",
     },
     "docs/how-to/sql-tools.md": {
         "$ psql": "tests/curator/wire/test_connection.py::test_psql_connects_lists_and_asks",

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         stable,
         synthetic,
     )
-    from discreet.answer import Answer
     from discreet.checking import audit, check
     from discreet.curator.client.client import connect
     from discreet.learning import inference
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = [
     "GDP",
     "ZCDP",
-    "Answer",
     "Approx",
     "Bound",
     "Filter",
@@ -105,7 +103,6 @@ _MODULES = {name: f"discreet.{name}" for name in _PACKAGES.split()} | {
     "plots": "discreet.privacy.attacker.plots",
 }
 _NAMES = {
-    "discreet.answer": ("Answer",),
     "discreet.checking": ("audit", "check",),
     "discreet.curator.client.client": ("connect",),
     "discreet.curator.client.magic": ("load_ipython_extension",),

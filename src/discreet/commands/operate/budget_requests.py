@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -106,8 +107,6 @@ def refuse_request(config: ConfigFile, request: Identity, reason: Reason, as_jso
 
 def _owner() -> Caller:
     """Whoever may open the ledger itself."""
-    from datetime import UTC, datetime
-
     from discreet.curator.service.access import Caller
     from discreet.curator.service.people import OWNER, Role
 
