@@ -26,10 +26,10 @@ WITHOUT = {
 VISITS = ("--unit", "person", "--max-rows", 1)
 REFUSED = {"ledger acknowledge"}
 """There is no mismatch to acknowledge: an error is JSON on standard error."""
-REQUESTS = "tests/commands/operate/test_budget_requests.py runs it with --json"
+REQUESTS = "need a request: tests/commands/operate/test_budget_requests.py runs it with --json"
 ELSEWHERE = {"publish": "tests/commands/make/test_publish.py runs it with --json",
              "history": "needs a server: tests/commands/operate/test_remote.py runs it with --json",
-             **dict.fromkeys(("request send", "request grant", "request refuse"), "needs a request: " + REQUESTS)}  # fmt: skip
+             **dict.fromkeys(("request send", "request grant", "request refuse"), REQUESTS)}  # fmt: skip
 DELTA = ("--delta", "1e-9")
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 BOARD = (COUNT, *VISITS, "--by", "day", "--horizon", 5, "--epsilon", 1)
