@@ -12,6 +12,7 @@ all, divided by that of the best fixed clip, found by looking, which has all of 
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,10 +23,11 @@ from rich.console import Console
 from rich.table import Table
 
 from discreet.query.choose.choosing import EDGES, TYPICAL_SKEW
-from discreet.query.choose.clips import BEST, COUNTED, ascent
+from discreet.query.choose.clips import BEST, COUNTED, ascent, noisy_units
 from discreet.query.choose.histograms import Histogram
 from discreet.query.choose.shares import SIZES, share_of_clips
 from discreet.query.estimate.cuts import FURTHER, SHARE, noisy_cut, tells
+from discreet.query.plan.schema import MAX_ROWS
 from discreet.randomness import SystemBits
 
 RUNS = int(os.environ.get("DISCREET_RUNS", "41"))
@@ -165,10 +167,10 @@ class Estimated:
 
 
 def chosen(
-    sums: Sums, statistics: int, epsilon: Fraction, rng: np.random.Generator, bits: SystemBits
-) -> tuple[int, Fraction, Estimated | None]:
+    sums: Sums, statistics: int, epsilon: Fraction, rng: np.random.Generator, bits: SystemBits, *, counts: bool
+) -> tuple[int, Fraction, Estimated | None] | None:
     """The step that is chosen where there are so many statistics, what is left of ε for each of them, and what the
-    clip takes, where that is estimated.
+    clip takes, where that is estimated; None where the answer is NULL.
     """
     groups = len(sums.truth)
     share = epsilon * Fraction(share_of_clips(groups, statistics)).limit_denominator(1024)
@@ -181,7 +183,12 @@ def chosen(
         typical = TYPICAL_SKEW * groups if seen is None else seen
     each, noise = share / statistics, float(1 / left)
     estimating = SHARE * each if tells(BEST * typical * noise, SHARE * each) else Fraction(0)
-    step = ascent((1 - COUNTED) * each - estimating, noise, typical).clip(sums.longer, bits)
+    climb = ascent((1 - COUNTED) * each - estimating, noise, typical)
+    step = climb.clip(sums.longer, bits)
+    if noisy_units(sums.units, COUNTED * share, bits) < climb.enough:
+        if not counts:
+            return None
+        step = step if groups > 1 else bisect_left(EDGES, MAX_ROWS)
     cut = noisy_cut(sums.longer, EDGES, step, estimating, bits) if estimating else None
     if cut is None:
         return step, left, None
@@ -195,14 +202,23 @@ def chosen(
 
 
 def measured(
-    sums: Sums, statistics: int = 1, epsilon: Fraction = Fraction(1), estimates: list[Estimated] | None = None
+    sums: Sums,
+    statistics: int = 1,
+    epsilon: Fraction = Fraction(1),
+    estimates: list[Estimated] | None = None,
+    *,
+    counts: bool,
 ) -> Floats:
-    """The error of each run; ``estimates`` gets what clips took."""
+    """The error of each run, not a number where the answer is NULL; ``estimates`` gets what clips took."""
     rng, bits = np.random.default_rng([11, sums.units, int(sums.truth.sum())]), SystemBits()
     estimates = [] if estimates is None else estimates
     found = []
     for _ in range(RUNS):
-        step, left, cut = chosen(sums, statistics, epsilon, rng, bits)
+        choice = chosen(sums, statistics, epsilon, rng, bits, counts=counts)
+        if choice is None:
+            found.append(np.nan)
+            continue
+        step, left, cut = choice
         estimates += [] if cut is None else [cut]
         found.append(float(error(sums, step, rng.laplace(scale=float(1 / left), size=len(sums.truth)))))
     return np.array(found)
@@ -247,7 +263,10 @@ def cells(kinds: dict[str, Sizes], many: tuple[int, ...]) -> Iterator[Cell]:
                         sums = sums_of(unit, group, numbers, groups)
                         best = oracle(sums, np.random.default_rng(3))
                         cuts: list[Estimated] = []
-                        alone, both = (float(np.median(measured(sums, n, estimates=cuts))) for n in (1, 2))
+                        alone, both = (
+                            float(np.nanmedian(measured(sums, n, estimates=cuts, counts=what == "COUNT")))
+                            for n in (1, 2)
+                        )
                         yield Cell(kind, units, groups, home, skew, what, best, alone, both, tuple(cuts))
 
 
@@ -284,17 +303,20 @@ def clips() -> None:
 
 def tenths() -> None:
     """Questions about a tenth of the rows, which choose by these rows alone: by 24 groups, tuned and kept out."""
-    shown = Table("ε", "units", "cells", "median", "90 %", "worst",
+    shown = Table("ε", "units", "cells", "mostly NULL", "median", "90 %", "worst",
                   title="A tenth of the rows: ratio to max(oracle of these rows, 0.2 %)")  # fmt: skip
     for epsilon in (Fraction(1, 10), Fraction(3, 10), Fraction(1), Fraction(3)):
         for units in UNITS:
-            ratios = np.array(list(_tenth(epsilon, units)))
-            shown.add_row(str(float(epsilon)), f"{units:,}", str(len(ratios)), f"{np.median(ratios):.2f}",
+            every = list(_tenth(epsilon, units))
+            ratios = np.array([ratio for ratio in every if ratio is not None])
+            shown.add_row(str(float(epsilon)), f"{units:,}", str(len(every)), str(len(every) - len(ratios)),
+                          f"{np.median(ratios):.2f}",
                           f"{np.quantile(ratios, 0.9):.2f}", f"{ratios.max():.2f}")  # fmt: skip
     Console(width=120).print(shown)
 
 
-def _tenth(epsilon: Fraction, units: int) -> Iterator[float]:
+def _tenth(epsilon: Fraction, units: int) -> Iterator[float | None]:
+    """The ratio of each table; None where most answers are NULL."""
     for sizes in (TUNED | KEPT_OUT).values():
         unit, group, values = rows_of(sizes, units, 24, 0.5, 0.0)
         kept = np.random.default_rng(5).random(len(unit)) < 0.1
@@ -302,7 +324,9 @@ def _tenth(epsilon: Fraction, units: int) -> Iterator[float]:
         for each in (np.ones_like(numbers), numbers):
             sums = sums_of(whose, place, each, 24)
             best = oracle(sums, np.random.default_rng(3), float(epsilon))
-            yield float(np.median(measured(sums, epsilon=epsilon))) / max(best, FLOOR)
+            errors = measured(sums, epsilon=epsilon, counts=each is not numbers)
+            answered = errors[~np.isnan(errors)]
+            yield float(np.median(answered)) / max(best, FLOOR) if 2 * len(answered) > len(errors) else None
 
 
 if __name__ == "__main__":

@@ -82,6 +82,16 @@ def test_what_cannot_be_known_is_null_with_the_reason() -> None:
     assert "m is NULL: " in answer.explain()
 
 
+def test_few_people_in_many_groups_are_not_counted_with_the_noise_of_ten_rows() -> None:
+    """Each has one row. An ascent passes the first step if its threshold's noise, of scale 70, is beyond 1,600: once in
+    1e10 runs."""
+    keys = [f"g{i}" for i in range(400)]
+    table = dp.table({"id": list(range(400)), "g": keys}, unit="id", columns={"g": dp.keys(keys)})
+    own = dp.Session(t=table, budget=dp.Pure(1))
+    answer = own.sql("SELECT g, COUNT(*) AS n FROM t GROUP BY g").release(epsilon="0.3")
+    assert answer.released[0].part.caps.max_rows < 10
+
+
 @pytest.mark.parametrize("text", [
     "SELECT COUNT(*) AS n FROM t", "SELECT l, SUM(k) AS s, COUNT(*) AS n FROM t GROUP BY l",
     "SELECT l, AVG(x) AS m FROM t GROUP BY l", "SELECT SUM(x) AS s, VARIANCE(k) AS v FROM t",

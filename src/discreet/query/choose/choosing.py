@@ -226,7 +226,8 @@ def _climbed(
     plan: Choosing, place: int, exact: Exact, groups: float, bits: Bits
 ) -> Iterator[tuple[LoweredMeasure | None, int | None, Cut | None]]:
     """The clip of rows, then of each measure that has one; no clip where there are too few units to choose one. And
-    what a clip takes, where it is estimated.
+    what a clip takes, where it is estimated. Rows of groups have one always: the noise of the usual limit would be
+    larger than the groups of so few units.
     """
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
     everyone, _ = longer_units(exact, 0, len(EDGES))
@@ -235,7 +236,8 @@ def _climbed(
         _, longer = longer_units(exact, at, len(EDGES))
         step = climb.clip(longer, bits)
         cut = noisy_cut(longer, EDGES, step, estimating, bits) if estimating else None
-        yield measure, EDGES[step] if units >= climb.enough else None, cut
+        sure = units >= climb.enough or (measure is None and bool(plan.parts[place].part.keys))
+        yield measure, EDGES[step] if sure else None, cut
 
 
 def ascents(
