@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +32,6 @@ from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.serialize import plain as finite
 from discreet.query.plan.schema import AUTO
-from discreet.session.price import Price
 from discreet.session.query import Query
 from discreet.session.session import Session
 
@@ -103,10 +102,10 @@ def _names_groups(query: Query) -> bool:
     return any(part.selects for one in query.prepared.all for part in one.parts)
 
 
-def _price(epsilon: str, error: str, confidence: str) -> Price:
+def _price(epsilon: str, error: str, confidence: str) -> dict[str, Any]:
     if bool(epsilon) == bool(error):
         raise BadParameter("epsilon", epsilon or None, "must be given, or --error instead: one of the two")
-    return Price(epsilon=epsilon or None, error=error or None, confidence=confidence)
+    return {"epsilon": epsilon or None, "error": error or None, "confidence": confidence}
 
 
 # --- the session ----------------------------------------------------------------------------------------------------
@@ -176,30 +175,30 @@ def _print_answer(
         console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
 
 
-def _ask(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
+def _ask(query: Query, price: dict[str, Any], session: Session, as_json: bool, remembered: bool) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = query.release(price)
-    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=remembered)
+        answer = query.release(**price)
+    _print_answer(answer, price["confidence"], str(session.remaining), as_json, remembered=remembered)
 
 
-def _preview(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
-    found = query.preview(price)
+def _preview(query: Query, price: dict[str, Any], session: Session, as_json: bool, remembered: bool) -> None:
+    found = query.preview(**price)
     columns = [{**column, "error": finite(column["error"])} for column in found.as_dict()["columns"]]
     shown = {**found.as_dict(), "columns": columns}
     typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(found))
 
 
-def _ask_remote(query: RemoteQuery, price: Price, as_json: bool, key: str | None) -> None:
+def _ask_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, key: str | None) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = query.release(price, key=key)
+        answer = query.release(**price, key=key)
     before = key is not None and answer.paid_before
     _print_answer(
-        answer, str(price.confidence), str(query.session.remaining), as_json, remembered=True, paid_before=before
+        answer, price["confidence"], str(query.session.remaining), as_json, remembered=True, paid_before=before
     )
 
 
-def _preview_remote(query: RemoteQuery, price: Price, as_json: bool, _: str | None) -> None:
-    found = query.preview(price)
+def _preview_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, _: str | None) -> None:
+    found = query.preview(**price)
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
 
 
@@ -209,8 +208,8 @@ def _plain(value: Any) -> Any:
 
 # --- the commands ---------------------------------------------------------------------------------------------------
 
-Print = Callable[[Query, Price, Session, bool, bool], None]
-PrintRemote = Callable[[RemoteQuery, Price, bool, str | None], None]
+Print = Callable[[Query, dict[str, Any], Session, bool, bool], None]
+PrintRemote = Callable[[RemoteQuery, dict[str, Any], bool, str | None], None]
 
 
 def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[..., None]:
@@ -242,7 +241,7 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
     ) -> None:
         if is_address(file):
             remote = open_remote(file, token_file, dataset)
-            price = replace(_price(epsilon, error, confidence), delta=delta or None)
+            price = _price(epsilon, error, confidence) | {"delta": delta or None}
             show_remote(remote.sql(sql, dialect=dialect or None), price, as_json, retry_key or None)
             return
         if not unit:

@@ -14,11 +14,12 @@ from math import pi, sqrt
 from typing import Any
 
 from discreet.errors import NoEstimate
-from discreet.query.plan.schema import MAX_ROWS, Caps, Declared, Schema, StoredKind, bounds, resolve
+from discreet.query.plan.schema import MAX_ROWS, Declared, Schema, StoredKind, bounds, resolve
 from discreet.query.profile.choose_bounds import choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.sizes import UnitSizes
+from discreet.session.backend import with_cap
 
 ONE_WAY = Fraction(1, 3)
 """Of the price of synthetic rows: about what tables of one column get, which the cap is chosen for."""
@@ -111,9 +112,3 @@ def cap_for_counts(sizes: UnitSizes, rho: Fraction, cells: Sequence[int]) -> int
         return sizes.middle(sizes.shares_cut(cap)) + noise * cap / sizes.kept(cap)
 
     return min((start for start in STARTS if start <= sizes.reach), key=error)
-
-
-def with_cap(schemas: Mapping[str, Schema], table: str, cap: int) -> Mapping[str, Schema]:
-    """The schemas with this cap on the rows of a unit of a table, whatever was declared."""
-    own = schemas[table]
-    return {**schemas, table: replace(own, table=replace(own.table, caps=Caps(max_rows=cap)))}

@@ -27,8 +27,8 @@ from discreet.query.choose.choosing import Kept
 from discreet.query.plan.work import Cells
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
-from discreet.session.backend import Backend
-from discreet.session.counts import OpenTable, with_cap, with_chosen_cap
+from discreet.session.backend import Backend, with_cap
+from discreet.session.counts import OpenTable, with_chosen_cap
 from discreet.session.price import Price, Terms, composed
 from discreet.session.program import PartPayment, Program, QueryStep
 from discreet.synthetic.domain import Domain
@@ -258,7 +258,7 @@ def split(price: Price) -> tuple[Price, Price]:
 def note_of_profile(whole: Price, left: Price) -> str:
     """That a part of the price was spent on a profile.
 
-    >>> note_of_profile(Price.of(1), Price.of("9/10"))
+    >>> note_of_profile(Price(1), Price("9/10"))
     'epsilon 1/10 of it was spent on a profile, to choose contribution bounds and value bounds'
     """
     before, after = whole.texts(), left.texts()

@@ -35,7 +35,7 @@ from discreet.session.counts_program import CountsJob, PaidSource, counts_progra
 from discreet.session.price import Price
 from discreet.session.program import run
 from discreet.session.query import read_query
-from discreet.session.workload import Workload
+from discreet.session.workload import release_together
 from discreet.synthetic.columns import bins, categories
 from discreet.synthetic.domain import Domain
 
@@ -113,7 +113,7 @@ def _regression(backend: Backend, table: str, declared: Mapping[str, Declared], 
     asked += [f"SUM({scaled[i]} * {scaled[j]}) AS p{i}_{j}" for i, j in pairs]
     known = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in declared)
     query = read_query(backend, f"SELECT {', '.join(asked)} FROM {_quoted(table)} WHERE {known}")  # noqa: S608
-    (answer,) = answers = Workload(backend, (query,)).release(price)
+    (answer,) = answers = release_together(backend, (query,), price)
     row: Mapping[str, Any] = answer.rows[0]
     moments = np.empty((len(scaled) + 1, len(scaled) + 1))
     moments[0, 0] = float(row["n"])
@@ -151,7 +151,7 @@ def _naive_bayes(backend: Backend, table: str, declared: Mapping[str, Declared],
     columns = [_column(name, declared[name]) for name in features]
     queries = [_counts(table, target, ())]
     queries += [_counts(table, target, (_code(n, c),)) for n, c in zip(features, columns, strict=True)]
-    answers = Workload(backend, tuple(read_query(backend, one) for one in queries)).release(price)
+    answers = release_together(backend, [read_query(backend, one) for one in queries], price)
     whole, *tables = answers
     places = {label: i for i, label in enumerate(order)}
     counts = [_filled(whole, places, None, 1)]

@@ -50,7 +50,7 @@ class Price:
 
     ``confidence`` is that of the error bars. Numbers are checked when the price is used.
 
-    >>> Price.of("0.1").texts()
+    >>> Price("0.1").texts()
     {'epsilon': '1/10', 'confidence': '19/20'}
     """
 
@@ -61,26 +61,10 @@ class Price:
     """Of a plan, one for each question."""
     confidence: Number = CONFIDENCE
 
-    @classmethod
-    def of(
-        cls,
-        epsilon: Number | Price | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Target | Sequence[Target] | None = None,
-        confidence: Number = CONFIDENCE,
-    ) -> Price:
-        """The price that a call names: by its numbers, or as a ``Price`` in the place of epsilon."""
-        if not isinstance(epsilon, Price):
-            return cls(epsilon, delta, rho, error, confidence)
-        if (delta, rho, error, confidence) != (None, None, None, CONFIDENCE):
-            raise BadParameter("epsilon", "a Price", "must be a number where delta, rho, error or confidence is given")
-        return epsilon
-
     def times(self, share: Fraction) -> Price:
         """This share of the price.
 
-        >>> Price.of("0.1", delta="1e-6").times(Fraction(1, 2)).texts()
+        >>> Price("0.1", delta="1e-6").times(Fraction(1, 2)).texts()
         {'epsilon': '1/20', 'delta': '1/2000000', 'confidence': '19/20'}
         """
 

@@ -58,10 +58,7 @@ class SubqueryValues:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Query(Asked):
-    """A query of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs.
-
-    Wherever a price is named, a ``Price`` may stand in the place of epsilon and all other numbers.
-    """
+    """A query of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs."""
 
     backend: Backend
     plan: Question
@@ -89,7 +86,7 @@ class Query(Asked):
 
     def preview(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -101,12 +98,12 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        program = program_of(self, Price.of(epsilon, delta, rho, error, confidence))
+        program = program_of(self, Price(epsilon, delta, rho, error, confidence))
         return program.previews(self.backend, rows)[0]
 
     def release(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -114,31 +111,26 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        check_keys([self])
-        program = program_of(self, Price.of(epsilon, delta, rho, error, confidence))
-        answer: TableAnswer = run(program, self.backend, itemgetter(0))
-        return answer
+        return release_query(self, Price(epsilon, delta, rho, error, confidence))
 
-    def quote(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
-    ) -> Quote:
+    def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
         check_whole([self])
-        found: Quote = program_of(self, Price.of(epsilon, delta, rho)).answer.quote
+        found: Quote = program_of(self, Price(epsilon, delta, rho)).answer.quote
         return found
 
     def explain(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+        self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
         if epsilon is None and rho is None:
             return Explanation("\n".join(tell(one, None) for one in prepared_of([self])))
-        return program_of(self, Price.of(epsilon, delta, rho)).explain()
+        return program_of(self, Price(epsilon, delta, rho)).explain()
 
     def statements(
         self,
         database: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -246,6 +238,13 @@ def program_of(query: Query, price: Price) -> Program:
     if query.values is None:
         return together(query.backend, (query,), price)
     return _after_values(query, query.values, price)
+
+
+def release_query(query: Query, price: Price) -> TableAnswer:
+    """Pay, then answer."""
+    check_keys([query])
+    answer: TableAnswer = run(program_of(query, price), query.backend, itemgetter(0))
+    return answer
 
 
 def together(backend: Backend, queries: Sequence[Query], price: Price) -> Program:

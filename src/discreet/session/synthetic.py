@@ -27,7 +27,7 @@ from discreet.session.counts_program import CountsJob, counts_program, price_of_
 from discreet.session.payment import HeldOpen, Payment
 from discreet.session.price import Price
 from discreet.session.program import run
-from discreet.session.query import frame_of
+from discreet.session.query import frame_of, release_query
 from discreet.synthetic.direct import Answers, answer
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication
@@ -172,7 +172,7 @@ def suggest_keys(backend: Backend, column: str, price: Price) -> Declared:
     name, column = find_column(column, backend.schemas)
     if not backend.schemas[name].fields[column].unknown:
         raise BadParameter("column", f"{name}.{column}", "must be declared with dp.unknown_keys()")
-    released = frame_of(backend, name).group_by(quoted(column)).agg(n=count()).release(price)
+    released = release_query(frame_of(backend, name).group_by(quoted(column)).agg(n=count()), price)
     found = [value for value in released[column] if value is not None]
     if not found:
         raise NoEstimate
@@ -188,12 +188,10 @@ def _workload_words(workload: Asked | None) -> str:
     return workload if isinstance(workload, str) else "its default workload" if workload is None else "its workload"
 
 
-def price_or_budget(
-    budget: Measure | None, epsilon: Number | Price | None, delta: Number | None, rho: Number | None
-) -> Price:
+def price_or_budget(budget: Measure | None, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Price:
     """The price of a promise, or of numbers; not of both."""
     if budget is None:
-        return Price.of(epsilon, delta, rho)
+        return Price(epsilon, delta, rho)
     if (epsilon, delta, rho) != (None, None, None):
         raise BadParameter("budget", str(budget), "must stand alone: give it, or epsilon, delta and rho")
     match budget:

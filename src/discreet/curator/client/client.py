@@ -160,7 +160,7 @@ class RemoteSession:
     def plan(
         self,
         queries: Sequence[RemoteQuery | str],
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -174,13 +174,13 @@ class RemoteSession:
         """
         found = self.workload(queries).queries
         kept = None if error is None else checked_targets(error, len(found))
-        body = {"sqls": [query.text for query in found]} | Price.of(epsilon, delta, rho, kept, confidence).texts()
+        body = {"sqls": [query.text for query in found]} | Price(epsilon, delta, rho, kept, confidence).texts()
         return RemotePlan.shown(self.transport, self.path("plan"), body, found)
 
     def suggest_bounds(
         self,
         column: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -193,14 +193,14 @@ class RemoteSession:
         """
         table, name = find_column(column, self.schemas)
         _, step = sizes_question(table, name, self.schemas)
-        price = replace(Price.of(epsilon, delta, rho), confidence=SURE)
+        price = replace(Price(epsilon, delta, rho), confidence=SURE)
         body = {"table": table, "column": name, "key": new_key(key)} | price.texts()
         return suggested(f"{table}.{name}", step, RemoteAnswer(self.transport.post(self.path("bounds"), body)))
 
     def suggest_max_rows(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -220,7 +220,7 @@ class RemoteSession:
     def synthesize(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -237,7 +237,7 @@ class RemoteSession:
         """
         if domain is not None:
             raise Unsupported("a domain of one's own of a remote session", _OWNER)
-        price = Price.of(epsilon, delta, rho)
+        price = Price(epsilon, delta, rho)
         job = self.start_synthesize(table, price, columns=columns, workload=workload, rows=rows, key=key, **options)
         return job.result()
 
@@ -260,7 +260,7 @@ class RemoteSession:
     def profile(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -270,7 +270,7 @@ class RemoteSession:
         """A private profile of a table, paid like any question. The same ``key`` gives it again, for nothing."""
         asked = table_questions(table, self.schemas, columns)
         body = {"table": table, "columns": None if columns is None else list(columns), "key": new_key(key)}
-        reply = self.transport.post(self.path("profile"), body | Price.of(epsilon, delta, rho).texts())
+        reply = self.transport.post(self.path("profile"), body | Price(epsilon, delta, rho).texts())
         return Profile.read(table, asked, reply["answer"]["answers"])
 
     with_columns = _refused("with_columns", _OWNER)
@@ -295,7 +295,7 @@ class RemoteSession:
     def continual(
         self,
         text: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         by: str,
         horizon: int,
@@ -313,7 +313,7 @@ class RemoteSession:
         """
         body = {"sql": text, "by": by, "horizon": horizon, "days": days, "method": read_method(method).value}
         body |= {} if max_rows is None else {"max_rows": max_rows}
-        body |= Price.of(epsilon, delta, rho).texts()
+        body |= Price(epsilon, delta, rho).texts()
         path = self.path(f"boards/{quote(name, safe='')}")
         sent = self.transport.post(path, body)
         return RemoteBoard(self.transport, path, sent["horizon"], sent["cost"])
@@ -376,7 +376,7 @@ class RemoteQuery(Asked):
 
     def preview(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -385,12 +385,12 @@ class RemoteQuery(Asked):
         rows: int | None = None,
     ) -> RemotePreview:
         """Error bars and cost, and what would be left."""
-        body = {"sql": self.text} | Price.of(epsilon, delta, rho, error, confidence).texts() | _rows(rows)
+        body = {"sql": self.text} | Price(epsilon, delta, rho, error, confidence).texts() | _rows(rows)
         return RemotePreview.of(self.session.transport.post(self.session.path("preview"), body))
 
     def release(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -399,13 +399,11 @@ class RemoteQuery(Asked):
         key: str | None = None,
     ) -> RemoteAnswer:
         """Pay, then answer. The same ``key`` gives the same answer again, for nothing."""
-        price = Price.of(epsilon, delta, rho, error, confidence)
+        price = Price(epsilon, delta, rho, error, confidence)
         body = {"sql": self.text, "key": new_key(key)} | price.texts()
         return RemoteAnswer(self.session.transport.post(self.session.path("questions"), body))
 
-    def explain(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
-    ) -> str:
+    def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
         """The plan, with how far one unit reaches at each step; with a price also the noise. Free."""
         if epsilon is None and rho is None:
             if self.prepared is None:
@@ -426,7 +424,7 @@ class RemoteWorkload:
 
     def preview(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -434,13 +432,13 @@ class RemoteWorkload:
         rows: int | None = None,
     ) -> tuple[RemotePreview, ...]:
         """Error bars of each question; the cost is that of all together."""
-        body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | _rows(rows)
+        body = self._body(Price(epsilon, delta, rho, None, confidence)) | _rows(rows)
         reply = self.session.transport.post(self.session.path("workload/preview"), body)
         return tuple(RemotePreview.of(one) for one in reply["questions"])
 
     def release(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -448,11 +446,11 @@ class RemoteWorkload:
         key: str | None = None,
     ) -> tuple[RemoteAnswer, ...]:
         """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
-        body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | {"key": new_key(key)}
+        body = self._body(Price(epsilon, delta, rho, None, confidence)) | {"key": new_key(key)}
         return answers_of(self.session.transport.post(self.session.path("workload"), body))
 
     def explain(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+        self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan of each question; with a price also the noise that they share. Free."""
         if epsilon is None and rho is None:

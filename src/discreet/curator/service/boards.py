@@ -21,26 +21,17 @@ from discreet.errors import BadParameter
 from discreet.ledger.owner_acts import check_name
 from discreet.ledger.state import StreamPosition
 from discreet.query.answer.serialize import plain
-from discreet.session.board import Board, BoardDay, parameters
+from discreet.session.board import Board, BoardDay, BoardTerms, plan_board
 from discreet.session.ledger_budget import LedgerBoard, stream_name
 from discreet.session.price import Price
-from discreet.session.query import prepared_of
-from discreet.session.session import session_of
+from discreet.session.query import prepared_of, read_query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoardQuestion:
+class BoardQuestion(BoardTerms):
     """What a dashboard asks, of which days, and at which price."""
 
     sql: str
-    by: str
-    horizon: int
-    days: int | None
-    price: Price
-    method: str = Method.BEST.value
-    """What gets noise, as in ``session.continual``."""
-    max_rows: int | None = None
-    """Rows of one unit that count on one day; the table's own cap if left out."""
 
     @classmethod
     def read(cls, query: str, written: Mapping[str, Any]) -> BoardQuestion:
@@ -57,21 +48,14 @@ def opened(
 ) -> tuple[Board, LedgerBoard]:
     """A dashboard as it stands, or a new one. No data is touched, and nothing is spent."""
     known, people = curator.dataset(caller, dataset)
-    written = parameters(
-        asked.by, asked.horizon, asked.days, asked.price, people.neighbours, method=asked.method,
-        max_rows=asked.max_rows,
-    )  # fmt: skip
     record = LedgerBoard(
         curator.ledger, dataset, caller.name, name=check_name(name, "name"), query=asked.sql.strip(),
-        parameters=written, folder=_folder(curator),
+        parameters=asked.texts(people.neighbours), folder=_folder(curator),
     )  # fmt: skip
-    session = session_of(curator.open(known).backend.serving(record.budget_store))
-    query = session.sql(asked.sql)
+    backend = curator.open(known).backend.serving(record.budget_store)
+    query = read_query(backend, asked.sql)
     check_size(prepared_of([query]), curator.config.limits)
-    board = session.continual(
-        query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, method=asked.method,
-        max_rows=asked.max_rows, record=record,
-    )  # fmt: skip
+    board = plan_board(backend, query, asked, record=record)
     return board, record
 
 

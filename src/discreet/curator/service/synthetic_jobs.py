@@ -27,7 +27,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.serialize import dump
 from discreet.session.ledger_budget import AlreadyCharged, RetryBudget
 from discreet.session.price import Price
-from discreet.session.session import session_of
+from discreet.session.synthetic import synthetic_rows
 from discreet.synthetic.result import STORED
 
 TOGETHER = 2
@@ -191,11 +191,10 @@ class SyntheticJobs:
         with held:
             held.enter_context(opened.engine.reserved(job.analyst))
             try:
-                made = session_of(opened.backend.serving(budget)).synthesize(
-                    asked.table, asked.price, columns=asked.columns, workload=asked.workload, rows=asked.rows,
-                    quick=asked.quick, memory=MEMORY, cancel=cancel, progress=False,
-                )  # fmt: skip
-                return made.to_json()
+                options: dict[str, Any] = {"workload": asked.workload, "rows": asked.rows, "quick": asked.quick}
+                options |= {"memory": MEMORY, "cancel": cancel, "progress": False}
+                backend = opened.backend.serving(budget)
+                return synthetic_rows(backend, asked.table, asked.price, asked.columns, None, options).to_json()
             except AlreadyCharged:
                 raise
             except Exception as error:
