@@ -149,7 +149,7 @@ class Board:
     def __init__(
         self,
         backend: Backend,
-        asked: ByDay,
+        daily: ByDay,
         plan: TablePlan,
         price: Pure | ZCDP | Approx,
         record: BoardRecord,
@@ -157,7 +157,7 @@ class Board:
         progress: bool | None = None,
     ) -> None:
         self._backend = backend
-        self._asked = asked
+        self._asked = daily
         self._plan = plan
         self._price = price
         self._record = record
@@ -390,13 +390,13 @@ def plan_board(
     backend = backend.with_max_rows(query.prepared.asked.tables, wanted.max_rows)
     query = query_of(backend, query.plan)
     check_fixed(query.prepared)
-    asked = by_day(query.plan, wanted.by, backend.schemas)
+    daily = by_day(query.plan, wanted.by, backend.schemas)
     budget, charged = backend.terms.stream(wanted.price)
-    first, second = (backend.prepare(asked.on(day)) for day in asked.any_two)
+    first, second = (backend.prepare(daily.on(day)) for day in daily.any_two)
     plan = plan_table(
         first, budget, backend.terms.neighbours, horizon=wanted.horizon, days=wanted.days, method=wanted.method
     )
     plan.todo(second)  # refuses what changes with the day
     if plan.horizon * len(plan.daily) * len(plan.groups) > MOST:
         raise BadParameter("horizon", wanted.horizon, f"must be smaller: days times groups may be {MOST:,} at most")
-    return Board(backend, asked, plan, charged, record or MemoryBoard(backend.budget_store), progress=backend.progress)
+    return Board(backend, daily, plan, charged, record or MemoryBoard(backend.budget_store), progress=backend.progress)

@@ -39,16 +39,16 @@ class OpenTable:
     def of(cls, table: str, schema: Schema, columns: Sequence[str] | None, domain: Any) -> OpenTable:
         """What is open of the columns that are wanted; those of a ``domain`` are declared there."""
         declared = set(domain or ())
-        auto = [name for name, one in schema.table.columns.items() if one.auto and name not in declared]
-        return cls(table, schema.table.caps.auto, tuple(one for one in auto if columns is None or one in columns))
+        auto = [name for name, declaration in schema.table.columns.items() if declaration.auto and name not in declared]
+        return cls(table, schema.table.caps.auto, tuple(name for name in auto if columns is None or name in columns))
 
     def __bool__(self) -> bool:
         return self.rows or bool(self.columns)
 
     def tried(self, schemas: Mapping[str, Schema]) -> Mapping[str, Schema]:
         """The schemas to try a request with: a value range of one step, and the largest number of rows."""
-        found = self._declared(schemas, {name: _one_step(schemas[self.table], name) for name in self.columns})
-        return with_cap(found, self.table, MAX_ROWS) if self.rows else found
+        widest = self._declared(schemas, {name: _one_step(schemas[self.table], name) for name in self.columns})
+        return with_cap(widest, self.table, MAX_ROWS) if self.rows else widest
 
     def with_bounds(
         self, schemas: Mapping[str, Schema], profile: Profile

@@ -76,9 +76,9 @@ class PaidSource:
 
     def with_domain(self, domain: Domain) -> PaidSource:
         """The same rows over other values of the same columns, under the same payment."""
-        found = replace(self, source=self.source.with_domain(domain))
-        found._begun = self._begun
-        return found
+        same_rows = replace(self, source=self.source.with_domain(domain))
+        same_rows._begun = self._begun
+        return same_rows
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
         """Exact counts; paid for. When the first are there, noise may be drawn, once for this payment."""
@@ -93,10 +93,10 @@ class PaidSource:
             return look()
         self.source.check()
         receipt = self.pay(self.price)
-        found = look()
+        counts = look()
         receipt.redeem(self.price)
         self.kept.answered = self._begun = True
-        return found
+        return counts
 
 
 class _Tried(Exception):
@@ -215,10 +215,10 @@ def counts_program(
         with suppress(_Tried):
             job.work(TriedSource(source), budget)
 
-        asked = table_questions(table, schemas, left_open.columns)
+        questions = table_questions(table, schemas, left_open.columns)
 
         def choose(answers: Sequence[TableAnswer]) -> tuple[EngineSource, tuple[str, ...]]:
-            profile = Profile.of(table, asked, answers)
+            profile = Profile.of(table, questions, answers)
             bounded, vain = left_open.with_bounds(schemas, profile)
             values = domain_of(table, bounded[table], columns, domain)
             rho = read_budget(**{"epsilon": None, "delta": None, "rho": None, **budget})[0]
@@ -226,9 +226,11 @@ def counts_program(
             return make(bounded, table, values), (*words, *vain, note_of_profile(price, left))
 
         quote = backend.terms.quote(
-            [one.prepared for one in asked], first, lambda one: backend.affords(composed([one, charged]))
+            [question.prepared for question in questions],
+            first,
+            lambda price: backend.affords(composed([price, charged])),
         )
-        histograms = QueryStep(quote, tuple(one.prepared.outcome for one in asked))
+        histograms = QueryStep(quote, tuple(question.prepared.outcome for question in questions))
         steps = histograms, replace(step, choose=choose)
     text = f"{job.name}({table}: {', '.join(source.domain.columns)}{job.more})"
     written = job.written

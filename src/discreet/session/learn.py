@@ -79,19 +79,19 @@ def declared_columns(backend: Backend, table: str, features: Sequence[str], targ
     names: list[str] = [] if isinstance(features, str) else list(features)
     if not names or len({*names, target}) != len(names) + 1:
         raise BadParameter("features", features, "must be a list of different columns, none of them the target")
-    found = {name: _declared("features", name, table, schema) for name in names}
-    return found | {target: _declared("target", target, table, schema)}
+    declared = {name: _declared("features", name, table, schema) for name in names}
+    return declared | {target: _declared("target", target, table, schema)}
 
 
 def _declared(which: str, name: str, table: str, schema: Schema) -> Declared:
     if name not in schema.fields or name == schema.table.unit:
         raise BadParameter(which, name, f"must be a column of {table} that is not its unit")
-    found = schema.table.columns.get(name)
-    if found is None and isinstance(schema.fields[name].kind, Boolean):
+    declared = schema.table.columns.get(name)
+    if declared is None and isinstance(schema.fields[name].kind, Boolean):
         return keys([False, True])
-    if found is None or (found.keys is None and found.low is None):
+    if declared is None or (declared.keys is None and declared.low is None):
         raise BadParameter(which, name, "must have declared bounds (dp.bounds) or keys (dp.keys)")
-    return found
+    return declared
 
 
 def _classes(target: str, declared: Declared) -> list[Any]:
@@ -108,11 +108,11 @@ def _regression(backend: Backend, table: str, declared: Mapping[str, Declared], 
     bounds = [_bounds(name, d) for name, d in declared.items()]
     scaled = [_scaled(name, *ends) for name, ends in zip(declared, bounds, strict=True)]
     pairs = list(combinations_with_replacement(range(len(scaled)), 2))
-    asked = ["COUNT(*) AS n"]
-    asked += [f"SUM({x}) AS s{i}" for i, x in enumerate(scaled)]
-    asked += [f"SUM({scaled[i]} * {scaled[j]}) AS p{i}_{j}" for i, j in pairs]
-    known = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in declared)
-    query = read_query(backend, f"SELECT {', '.join(asked)} FROM {_quoted(table)} WHERE {known}")  # noqa: S608
+    outputs = ["COUNT(*) AS n"]
+    outputs += [f"SUM({x}) AS s{i}" for i, x in enumerate(scaled)]
+    outputs += [f"SUM({scaled[i]} * {scaled[j]}) AS p{i}_{j}" for i, j in pairs]
+    not_null = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in declared)
+    query = read_query(backend, f"SELECT {', '.join(outputs)} FROM {_quoted(table)} WHERE {not_null}")  # noqa: S608
     (answer,) = answers = release_together(backend, (query,), price)
     row: Mapping[str, Any] = answer.rows[0]
     moments = np.empty((len(scaled) + 1, len(scaled) + 1))
@@ -151,7 +151,7 @@ def _naive_bayes(backend: Backend, table: str, declared: Mapping[str, Declared],
     columns = [_column(name, declared[name]) for name in features]
     queries = [_counts(table, target, ())]
     queries += [_counts(table, target, (_code(n, c),)) for n, c in zip(features, columns, strict=True)]
-    answers = release_together(backend, [read_query(backend, one) for one in queries], price)
+    answers = release_together(backend, [read_query(backend, text) for text in queries], price)
     whole, *tables = answers
     places = {label: i for i, label in enumerate(order)}
     counts = [_filled(whole, places, None, 1)]
@@ -187,7 +187,7 @@ def _counts(table: str, target: str, codes: tuple[str, ...]) -> str:
 
 def _filled(answer: TableAnswer, places: Mapping[Any, int], column: Column | None, size: int) -> Floats:
     """Counts by class and bin; what the answer does not list is 0."""
-    found = np.zeros((len(places), size))
+    counts = np.zeros((len(places), size))
     for row in answer.rows:
         if row["label"] in places and (column is None or row["code"] is not None):
             if column is None:
@@ -196,8 +196,8 @@ def _filled(answer: TableAnswer, places: Mapping[Any, int], column: Column | Non
                 code = int(row["code"])
             else:
                 code = int(column.codes([row["code"]])[0])
-            found[places[row["label"]], code] = float(row["n"])
-    return found
+            counts[places[row["label"]], code] = float(row["n"])
+    return counts
 
 
 # --- histogram trees --------------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ class EngineHistograms:
     def tables(self, sets: Sequence[tuple[int, ...]]) -> list[Integers]:
         """As many sets in one pass as fit into memory."""
         last = len(self.source.domain) - 1
-        return list(self.source.marginals([(*one, last) for one in sets]))
+        return list(self.source.marginals([(*columns, last) for columns in sets]))
 
 
 def _tree(backend: Backend, table: str, declared: Mapping[str, Declared], price: Price, depth: int) -> HistogramTree:

@@ -43,7 +43,7 @@ class SubqueryValues:
     text: str
     """The query as it was written."""
     staged: Staged
-    known: tuple[Known, ...]
+    public: tuple[Known, ...]
     """Values that are public; None for those that are released."""
     first: tuple[Prepared, ...]
     """What is released first."""
@@ -51,8 +51,8 @@ class SubqueryValues:
     def question(self, released: Sequence[Known]) -> Question:
         """The query with these values in it."""
         left = iter(released)
-        every = [value if one.question is None else next(left)
-                 for value, one in zip(self.known, self.staged.constants, strict=True)]  # fmt: skip
+        every = [value if constant.question is None else next(left)
+                 for value, constant in zip(self.public, self.staged.constants, strict=True)]  # fmt: skip
         return self.staged.fill(every)
 
 
@@ -116,15 +116,15 @@ class Query(Asked):
     def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
         check_whole([self])
-        found: Quote = program_of(self, Price(epsilon, delta, rho)).answer.quote
-        return found
+        quoted: Quote = program_of(self, Price(epsilon, delta, rho)).answer.quote
+        return quoted
 
     def explain(
         self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
         if epsilon is None and rho is None:
-            return Explanation("\n".join(tell(one, None) for one in prepared_of([self])))
+            return Explanation("\n".join(tell(prepared, None) for prepared in prepared_of([self])))
         return program_of(self, Price(epsilon, delta, rho)).explain()
 
     def statements(
@@ -139,13 +139,13 @@ class Query(Asked):
 
         Which keys of a heavy unit count is chosen with a secret salt; here the word SALT stands for it.
         """
-        asked = self.quote(epsilon, delta=delta, rho=rho)
-        if asked.choosing is not None:
+        quoted = self.quote(epsilon, delta=delta, rho=rho)
+        if quoted.choosing is not None:
             raise BadQuestion(
                 "the statements are not known before contribution bounds, value bounds and groups are",
                 message("declare_all_open"),
             )
-        return sql_texts(database, works_of(asked, "SALT"), self.backend.schemas)
+        return sql_texts(database, works_of(quoted, "SALT"), self.backend.schemas)
 
 
 # --- making queries ---------------------------------------------------------------------------------------------------
@@ -159,11 +159,11 @@ def query_of(backend: Backend, question: Question) -> Query:
 
 def read_query(backend: Backend, text: str, dialect: str | None = None) -> Query:
     """A query in SQL: one SELECT. Values of public subqueries are looked up, others are released first."""
-    found = backend.read(text, dialect)
-    if isinstance(found, Question):
-        return query_of(backend, found)
+    question = backend.read(text, dialect)
+    if isinstance(question, Question):
+        return query_of(backend, question)
     fixed, _ = frozen(respelled(text, dialect))
-    return _with_values(found, backend, fixed.strip())
+    return _with_values(question, backend, fixed.strip())
 
 
 def frame_of(backend: Backend, name: str) -> Frame[Query]:
@@ -172,19 +172,21 @@ def frame_of(backend: Backend, name: str) -> Frame[Query]:
 
 
 def _with_values(staged: Staged, backend: Backend, text: str) -> Query:
-    known = [None if one.public is None else _looked_up(*one.public, backend) for one in staged.constants]
-    if all(one.question is None for one in staged.constants):
-        return query_of(backend, staged.fill(known))
-    first = tuple(backend.prepare(one.question) for one in staged.constants if one.question is not None)
-    values = SubqueryValues(text, staged, tuple(known), first)
+    public = [
+        None if constant.public is None else _looked_up(*constant.public, backend) for constant in staged.constants
+    ]
+    if all(constant.question is None for constant in staged.constants):
+        return query_of(backend, staged.fill(public))
+    first = tuple(backend.prepare(constant.question) for constant in staged.constants if constant.question is not None)
+    values = SubqueryValues(text, staged, tuple(public), first)
     return replace(query_of(backend, values.question([stand_in(one.asked) for one in first])), values=values)
 
 
 def _looked_up(relation: Relation, column: str, backend: Backend) -> Known:
-    found = public_value(relation, column, backend.engine, backend.schemas)
+    value = public_value(relation, column, backend.engine, backend.schemas)
     return (
-        found
-        if found is not None
+        value
+        if value is not None
         else Missing(some_value(lower_relation(relation, backend.schemas).fields[column].kind))
     )
 
@@ -194,11 +196,11 @@ def _looked_up(relation: Relation, column: str, backend: Backend) -> Known:
 
 def prepared_of(queries: Sequence[Query]) -> list[Prepared]:
     """All that is computed for these queries."""
-    found = []
+    every = []
     for query in queries:
         before = () if query.values is None else query.values.first
-        found += [one for prepared in (*before, query.prepared) for one in prepared.all]
-    return found
+        every += [part for prepared in (*before, query.prepared) for part in prepared.all]
+    return every
 
 
 def ledger_text(queries: Sequence[Query]) -> str:
@@ -208,7 +210,9 @@ def ledger_text(queries: Sequence[Query]) -> str:
         try:
             return query.text
         except Unsupported:
-            return "; ".join(line.strip() for one in query.prepared.all for line in tell(one, None).splitlines())
+            return "; ".join(
+                line.strip() for prepared in query.prepared.all for line in tell(prepared, None).splitlines()
+            )
 
     return "; ".join(map(text, queries))
 
@@ -216,13 +220,13 @@ def ledger_text(queries: Sequence[Query]) -> str:
 def check_keys(queries: Sequence[Query]) -> None:
     """Refuses, before anything is paid, if a public table that keys come from has changed since it was asked."""
     for query in queries:
-        listed = any(key.typed.keys_from is not None for one in query.prepared.all for key in one.asked.keys)
+        listed = any(key.typed.keys_from is not None for prepared in query.prepared.all for key in prepared.asked.keys)
         if listed and _keys(query.backend.prepare(query.plan)) != _keys(query.prepared):
             raise BadQuestion("a public table that lists the groups has changed since this was asked; ask it again")
 
 
 def _keys(prepared: Prepared) -> list[object]:
-    return [one.asked.keys for one in prepared.all]
+    return [part.asked.keys for part in prepared.all]
 
 
 def check_whole(queries: Sequence[Query]) -> None:
@@ -250,8 +254,8 @@ def release_query(query: Query, price: Price) -> TableAnswer:
 def together(backend: Backend, queries: Sequence[Query], price: Price) -> Program:
     """Queries that are answered in one step, for one price."""
     check_whole(queries)
-    every = [one for query in queries for one in query.prepared.all]
-    outcomes = [o for q in queries for o in (q.plan.outcome, *(one.outcome for one in q.prepared.beside))]
+    every = [prepared for query in queries for prepared in query.prepared.all]
+    outcomes = [o for q in queries for o in (q.plan.outcome, *(prepared.outcome for prepared in q.prepared.beside))]
     sizes = tuple(len(query.prepared.all) for query in queries)
     several = () if all(size == 1 for size in sizes) else sizes
     step = QueryStep(backend.quote(every, price), tuple(outcomes), several)
@@ -262,29 +266,29 @@ def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program
     """One step for each value, and one for the answer with them."""
     backend, many = query.backend, len(values.first)
     each, left = shares(price, many)
-    asked = [*((one.all, each) for one in values.first), (query.prepared.all, left)]
-    *quotes, planned = backend.terms.quotes(asked, backend.affords)
+    steps = [*((prepared.all, each) for prepared in values.first), (query.prepared.all, left)]
+    *quotes, planned = backend.terms.quotes(steps, backend.affords)
     first = [_step_of(prepared, made) for prepared, made in zip(values.first, quotes, strict=True)]
 
     def fill(released: Sequence[Any]) -> QueryStep:
-        found = _values(values, released)
+        given = _values(values, released)
         try:
-            filled = query_of(backend, values.question(found))
+            filled = query_of(backend, values.question(given))
             made = quote(filled.prepared.all, planned.allowance, backend.terms.neighbours)
         except (EngineFailed, EngineUnreachable):  # a public table could not be read: it goes on later
             raise
         except DiscreetError as refused:  # a function of released values: they are not lost
-            raise RefusedForValues("; ".join((str(refused), *map(str, _notes_of(released, found))))) from None
+            raise RefusedForValues("; ".join((str(refused), *map(str, _notes_of(released, given))))) from None
         made = within(made, planned.allowance)
         return _step_of(filled.prepared, replace(made, plan=replace(made.plan, price=planned.plan.price)))
 
     def join(released: Sequence[Any], receipt: Receipt) -> tuple[TableAnswer, ...]:
         *before, (answer,) = released
         words = _notes_of(before, _values(values, before))
-        story = tuple(line for (one,) in before for line in one.story)
-        notes, told = (*words, *answer.own_notes), (*story, *map(str, words), *answer.story)
+        story = tuple(line for (answer_before,) in before for line in answer_before.story)
+        notes, whole_story = (*words, *answer.own_notes), (*story, *map(str, words), *answer.story)
         price = str(receipt.price)
-        return (replace(answer, cost=price, receipt=receipt, event=receipt.what, own_notes=notes, story=told),)
+        return (replace(answer, cost=price, receipt=receipt, event=receipt.what, own_notes=notes, story=whole_story),)
 
     last = replace(_step_of(query.prepared, planned), fill=fill)
     return Program((*first, last), lambda: values.text, price.confidence, join)
@@ -292,11 +296,11 @@ def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program
 
 def _step_of(prepared: Prepared, made: Quote) -> QueryStep:
     every = prepared.all
-    return QueryStep(made, tuple(one.outcome for one in every), () if len(every) == 1 else (len(every),))
+    return QueryStep(made, tuple(part.outcome for part in every), () if len(every) == 1 else (len(every),))
 
 
 def _values(values: SubqueryValues, released: Sequence[Any]) -> list[Known]:
-    likes = [stand_in(one.asked) for one in values.first]
+    likes = [stand_in(prepared.asked) for prepared in values.first]
     return [value_of(answer, like) for (answer,), like in zip(released, likes, strict=True)]
 
 

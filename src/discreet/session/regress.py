@@ -154,24 +154,26 @@ def regression(backend: Backend, formula: str, table: str) -> Regression:
         for i, j in combinations_with_replacement(range(len(scaled)), 2)
         if j
     ]
-    known = [f"{_quoted(name)} IS NOT NULL" for name in read.columns]
-    known += [f"{_quoted(n)} IN ({', '.join(_literal(k) for k in _listed(d))})" for n, d in declared.items() if d.keys]
-    text = f"SELECT {', '.join(sums)} FROM {_quoted(table)} WHERE {' AND '.join(known)}"  # noqa: S608
+    not_null = [f"{_quoted(name)} IS NOT NULL" for name in read.columns]
+    not_null += [
+        f"{_quoted(n)} IN ({', '.join(_literal(k) for k in _listed(d))})" for n, d in declared.items() if d.keys
+    ]
+    text = f"SELECT {', '.join(sums)} FROM {_quoted(table)} WHERE {' AND '.join(not_null)}"  # noqa: S608
     return Regression(read_query(backend, text), formula, columns)
 
 
 def _declared(name: str, table: str, schema: Schema) -> Declared:
     if name not in schema.fields or name == schema.table.unit:
         raise BadParameter("formula", name, f"must name columns of {table} that are not its unit")
-    found = schema.table.columns.get(name)
-    if found is None and isinstance(schema.fields[name].kind, Boolean):
+    declared = schema.table.columns.get(name)
+    if declared is None and isinstance(schema.fields[name].kind, Boolean):
         return keys([False, True])
-    if found is None or (found.keys is None and not isinstance(found.low, Fraction)):
+    if declared is None or (declared.keys is None and not isinstance(declared.low, Fraction)):
         raise BadParameter(
             "formula", name, "must name columns with declared bounds or keys: "
             f"dp.table(..., columns={{{name!r}: dp.bounds(low, high)}}), or dp.keys([...]) for categories",
         )  # fmt: skip
-    return found
+    return declared
 
 
 def _listed(declared: Declared) -> list[Value]:
@@ -190,10 +192,10 @@ def _design(formula: Formula, declared: Mapping[str, Declared], schema: Schema) 
 
 
 def _term(term: Sequence[Factor], declared: Mapping[str, Declared]) -> list[DesignColumn]:
-    found = _factor(term[0], declared[term[0].column])
+    built = _factor(term[0], declared[term[0].column])
     for factor in term[1:]:
-        found = [_product(a, b) for a in found for b in _factor(factor, declared[factor.column])]
-    return found
+        built = [_product(a, b) for a in built for b in _factor(factor, declared[factor.column])]
+    return built
 
 
 def _factor(factor: Factor, declared: Declared) -> list[DesignColumn]:
@@ -230,22 +232,27 @@ def _noise_of(quote: Quote) -> Noise:
     (question,) = quote.questions
     part = question.parts[0]
     noised = quote.noised(part)
-    zero: dict[Statistic, Estimate] = {s: _at(0.0, one) for s, one in noised.items()}
+    zero: dict[Statistic, Estimate] = {s: _at(0.0, statistic_noise) for s, statistic_noise in noised.items()}
 
     def sums(estimates: Estimates) -> Floats:
         return np.array([float(recipe.value(estimates)[0]) for recipe in part.recipes])
 
     start = sums(zero)
-    enters = np.stack([(sums({**zero, s: _at(_STEP, one)}) - start) / _STEP for s, one in noised.items()], axis=1)
+    enters = np.stack(
+        [(sums({**zero, s: _at(_STEP, statistic_noise)}) - start) / _STEP for s, statistic_noise in noised.items()],
+        axis=1,
+    )
     if not np.isfinite(enters).all():
         raise BadParameter("formula", "this one", "must be of columns whose sums are known: not of products of text")
-    heavy = np.array([0.0 if isinstance(one.noise, Gaussian) else LAPLACE for one in noised.values()])
+    heavy = np.array(
+        [0.0 if isinstance(statistic_noise.noise, Gaussian) else LAPLACE for statistic_noise in noised.values()]
+    )
     deviations = np.array([math.sqrt(one.variance) for one in noised.values()])
     return Noise(deviations, enters, heavy if heavy.any() else None)
 
 
-def _at(value: float, one: Noised) -> Estimate:
-    return Estimate(np.array([value]), lambda _: 0.0, one)
+def _at(value: float, noised: Noised) -> Estimate:
+    return Estimate(np.array([value]), lambda _: 0.0, noised)
 
 
 def _literal(value: Value) -> str:

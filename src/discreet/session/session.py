@@ -173,8 +173,8 @@ class Session:
         priced at once, by a certified bound where that is better than adding up. Instead of a price, ``error`` may name
         an error for each question: the least price that keeps all of them is found.
         """
-        found = read_all(queries, self.sql)
-        return plan_for(self._backend, found, Price(epsilon, delta, rho, error, confidence))
+        read = read_all(queries, self.sql)
+        return plan_for(self._backend, read, Price(epsilon, delta, rho, error, confidence))
 
     def continual(
         self,
@@ -437,8 +437,8 @@ class Session:
         charge. Without a price: a regression whose ``preview(epsilon, rows=...)`` is free and ``release(...)`` pays.
         """
         once = self._backend.with_max_rows((table,) if table in self._backend.schemas else (), 1)
-        asked = regression(once, formula, table)
-        return asked if epsilon is None and rho is None else asked.release(epsilon, delta=delta, rho=rho)
+        unpaid = regression(once, formula, table)
+        return unpaid if epsilon is None and rho is None else unpaid.release(epsilon, delta=delta, rho=rho)
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
@@ -458,8 +458,8 @@ class Session:
         them as safe. Without one they go with the session. For DuckDB, the embedded engine.
         """
         schemas = self._backend.schemas
-        found = prepared_copies(self._backend.engine, schemas, tables, folder, self.sql)
-        sources = {name: replace(schema.table, source=found.get(name, schema.table.source))
+        copies = prepared_copies(self._backend.engine, schemas, tables, folder, self.sql)
+        sources = {name: replace(schema.table, source=copies.get(name, schema.table.source))
                    for name, schema in schemas.items()}  # fmt: skip
         return self._with_tables(sources)
 
@@ -478,6 +478,6 @@ def backend_of(session: Session) -> Backend:
 
 def session_of(backend: Backend) -> Session:
     """A session over a backend that is there already."""
-    found = object.__new__(Session)
-    found._backend = backend
-    return found
+    session = object.__new__(Session)
+    session._backend = backend
+    return session

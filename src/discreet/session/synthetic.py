@@ -111,10 +111,10 @@ def plan_publication(
         raise BadParameter("table", table, f"must be one of {', '.join(backend.schemas)}")
     schema = backend.schemas[table]
     key_sets = schema.table.key_sets
-    asked = list(dict.fromkeys(name for columns in publication.tables for name in columns))
-    places = [one for one in key_sets if isinstance(one, Hierarchy) and set(one.levels) & set(asked)]
+    names = list(dict.fromkeys(name for columns in publication.tables for name in columns))
+    places = [key_set for key_set in key_sets if isinstance(key_set, Hierarchy) and set(key_set.levels) & set(names)]
     hierarchy = places[0] if places else None
-    others = [name for name in asked if hierarchy is None or name not in hierarchy.levels]
+    others = [name for name in names if hierarchy is None or name not in hierarchy.levels]
     domain = domain_of(table, schema, others, given) if others else Domain({"none": [0]})
     return hierarchical_plan(publication, domain, hierarchy, key_sets, schema.table.public_totals)
 
@@ -133,8 +133,8 @@ def comparison(backend: Backend, made: Synthetic, table: str, columns: Sequence[
     program = counts_program(
         backend, job, table, price, columns=made.domain.columns, domain=made.domain, max_rows=made.max_rows
     )
-    found: Answer = run(program, backend)
-    return found
+    distances: Answer = run(program, backend)
+    return distances
 
 
 def stream_of_counts(  # noqa: PLR0917
@@ -163,8 +163,8 @@ def stream_of_counts(  # noqa: PLR0917
         stream.receipt, stream.closing = receipt, [] if held is None else [held.close]
         return stream
 
-    found: Stream = run(replace(program, join=opened), backend, payment=payment)
-    return found
+    opened_stream: Stream = run(replace(program, join=opened), backend, payment=payment)
+    return opened_stream
 
 
 def suggest_keys(backend: Backend, column: str, price: Price) -> Declared:
@@ -173,15 +173,15 @@ def suggest_keys(backend: Backend, column: str, price: Price) -> Declared:
     if not backend.schemas[name].fields[column].unknown:
         raise BadParameter("column", f"{name}.{column}", "must be declared with dp.unknown_keys()")
     released = release_query(frame_of(backend, name).group_by(quoted(column)).agg(n=count()), price)
-    found = [value for value in released[column] if value is not None]
-    if not found:
+    named = [value for value in released[column] if value is not None]
+    if not named:
         raise NoEstimate
-    return keys(found)
+    return keys(named)
 
 
 def _compared(answer: Answer) -> bytes:
-    found = {"distances": [float(d) for d in answer.value], "error": answer.error_at(CONFIDENCE), "spent": answer.cost}
-    return json.dumps({"compared": found}, separators=(",", ":")).encode()
+    body = {"distances": [float(d) for d in answer.value], "error": answer.error_at(CONFIDENCE), "spent": answer.cost}
+    return json.dumps({"compared": body}, separators=(",", ":")).encode()
 
 
 def _workload_words(workload: Asked | None) -> str:

@@ -25,10 +25,10 @@ def read_all(queries: Iterable[T | str], read: Callable[[str], T]) -> tuple[T, .
     """Questions that may be texts, each of them read."""
     if isinstance(queries, str) or not isinstance(queries, Iterable):
         raise BadParameter("queries", "one question", "must be a list: [question]")
-    found = tuple(read(query) if isinstance(query, str) else query for query in queries)
-    if not found:
+    read_queries = tuple(read(query) if isinstance(query, str) else query for query in queries)
+    if not read_queries:
         raise BadParameter("queries", "none", "must be at least one question")
-    return found
+    return read_queries
 
 
 def release_together(backend: Backend, queries: Sequence[Query], price: Price) -> Several[TableAnswer]:
@@ -71,9 +71,9 @@ class Workload:
     ) -> Explanation:
         """The plan of each question; with a price also the noise that they share."""
         if epsilon is None and rho is None:
-            return Explanation(Several(tell(one, None) for one in prepared_of(self.queries)))
+            return Explanation(Several(tell(prepared, None) for prepared in prepared_of(self.queries)))
         quote = self._program(Price(epsilon, delta, rho)).answer.quote
-        return Explanation(Several(tell(one, quote) for one in quote.questions))
+        return Explanation(Several(tell(question, quote) for question in quote.questions))
 
     def _program(self, price: Price) -> Program:
         return together(self.backend, self.queries, price)
