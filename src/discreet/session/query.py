@@ -179,7 +179,7 @@ def _with_values(staged: Staged, backend: Backend, text: str) -> Query:
         return query_of(backend, staged.fill(public))
     first = tuple(backend.prepare(constant.question) for constant in staged.constants if constant.question is not None)
     values = SubqueryValues(text, staged, tuple(public), first)
-    return replace(query_of(backend, values.question([stand_in(one.asked) for one in first])), values=values)
+    return replace(query_of(backend, values.question([stand_in(prepared.asked) for prepared in first])), values=values)
 
 
 def _looked_up(relation: Relation, column: str, backend: Backend) -> Known:

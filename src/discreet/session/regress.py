@@ -247,7 +247,7 @@ def _noise_of(quote: Quote) -> Noise:
     heavy = np.array(
         [0.0 if isinstance(statistic_noise.noise, Gaussian) else LAPLACE for statistic_noise in noised.values()]
     )
-    deviations = np.array([math.sqrt(one.variance) for one in noised.values()])
+    deviations = np.array([math.sqrt(statistic_noise.variance) for statistic_noise in noised.values()])
     return Noise(deviations, enters, heavy if heavy.any() else None)
 
 
