@@ -99,7 +99,7 @@ DELTA = "1e-9"
 
 def _names_groups(query: Query) -> bool:
     """Whether groups are to be named that are not declared, which costs delta."""
-    return any(part.selects for one in query.prepared.all for part in one.parts)
+    return any(part.selects for prepared in query.prepared.all for part in prepared.parts)
 
 
 def _price(epsilon: str, error: str, confidence: str) -> dict[str, Any]:
@@ -182,10 +182,10 @@ def _ask(query: Query, price: dict[str, Any], session: Session, as_json: bool, r
 
 
 def _preview(query: Query, price: dict[str, Any], session: Session, as_json: bool, remembered: bool) -> None:
-    found = query.preview(**price)
-    columns = [{**column, "error": finite(column["error"])} for column in found.as_dict()["columns"]]
-    shown = {**found.as_dict(), "columns": columns}
-    typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(found))
+    shown_preview = query.preview(**price)
+    columns = [{**column, "error": finite(column["error"])} for column in shown_preview.as_dict()["columns"]]
+    shown = {**shown_preview.as_dict(), "columns": columns}
+    typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(shown_preview))
 
 
 def _ask_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, key: str | None) -> None:
@@ -198,8 +198,8 @@ def _ask_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, key: s
 
 
 def _preview_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, _: str | None) -> None:
-    found = query.preview(**price)
-    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
+    shown_preview = query.preview(**price)
+    typer.echo(json.dumps(shown_preview.as_dict(), ensure_ascii=False) if as_json else str(shown_preview))
 
 
 def _plain(value: Any) -> Any:

@@ -60,7 +60,7 @@ def _opened(  # noqa: PLR0917 - the options of the commands
     return session, session.continual(sql, **price, name=name or None)
 
 
-def _asked(epsilon: str, by: str, horizon: int, days: int, method: str) -> dict[str, Any]:
+def _terms(epsilon: str, by: str, horizon: int, days: int, method: str) -> dict[str, Any]:
     return {"epsilon": epsilon, "by": by, "horizon": horizon, "days": days or None, "method": method}
 
 
@@ -89,10 +89,10 @@ def preview_command(
 ) -> None:
     """What a dashboard costs for all of its days, and its error bars. Free: no data is touched."""
     options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    _, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
-    found = board.preview(confidence)
-    shown = {field: getattr(found, field) for field in found.__slots__}
-    typer.echo(json.dumps(shown, ensure_ascii=False) if as_json else str(found))
+    _, board = _opened(options, sql, _terms(epsilon, by, horizon, days, method), ledger, budget, delta, name)
+    preview = board.preview(confidence)
+    shown = {field: getattr(preview, field) for field in preview.__slots__}
+    typer.echo(json.dumps(shown, ensure_ascii=False) if as_json else str(preview))
 
 
 @continual_app.command("advance")
@@ -121,7 +121,7 @@ def advance_command(
 ) -> None:
     """Read one more day of a file, release it, and keep it. The first day pays for all."""
     options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    session, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
+    session, board = _opened(options, sql, _terms(epsilon, by, horizon, days, method), ledger, budget, delta, name)
     with Console(stderr=True).status("paying, reading the day, adding noise"):
         released = board.advance(day)
     if as_json:
@@ -163,22 +163,22 @@ def show_command(
 ) -> None:
     """All days that were released, or sums over the last days up to each. Free: no data is touched."""
     options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    _, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
+    _, board = _opened(options, sql, _terms(epsilon, by, horizon, days, method), ledger, budget, delta, name)
     if window < 0:
         raise BadParameter("window", window, "must be a number of days, or 0 for all of them")
-    found = [one for one in board.history() if one.position >= window]
+    days_released = [released for released in board.history() if released.position >= window]
     if as_json:
-        typer.echo(json.dumps([_day(one, window or one.position, confidence) for one in found]))
+        typer.echo(json.dumps([_day(released, window or released.position, confidence) for released in days_released]))
         return
     console = Console()
-    for one in found:
-        width = window or one.position
-        console.print(_printed(one, f"{width} days" if width > 1 else "this day", one.window(width), confidence))
+    for of_day in days_released:
+        width = window or of_day.position
+        console.print(_printed(of_day, f"{width} days" if width > 1 else "this day", of_day.window(width), confidence))
 
 
-def _printed(one: BoardDay, title: str, answer: TableAnswer, confidence: str) -> Printed:
+def _printed(released: BoardDay, title: str, answer: TableAnswer, confidence: str) -> Printed:
     bars = answer.errors(confidence)
-    printed = Printed(title=f"{one.day.isoformat()}, {title}", box=None, title_justify="left")
+    printed = Printed(title=f"{released.day.isoformat()}, {title}", box=None, title_justify="left")
     for name in answer.columns:
         printed.add_column(escape(name), justify="right" if name in bars else "left")
     for i, row in enumerate(answer.rows):
@@ -186,11 +186,11 @@ def _printed(one: BoardDay, title: str, answer: TableAnswer, confidence: str) ->
     return printed
 
 
-def _day(one: BoardDay, width: int, confidence: str) -> dict[str, Any]:
-    answer = one.window(width)
+def _day(released: BoardDay, width: int, confidence: str) -> dict[str, Any]:
+    answer = released.window(width)
     return {
-        "day": one.day.isoformat(),
-        "position": one.position,
+        "day": released.day.isoformat(),
+        "position": released.position,
         "width": width,
         "columns": list(answer.columns),
         "rows": [[_plain(row[name]) for name in answer.columns] for row in answer.rows],

@@ -60,11 +60,11 @@ def profile_command(
     whole = promise(budget or ("" if ledger else epsilon), delta)
     session = open_session(options, whole, ledger, rule, delta)
     with Console(stderr=True).status("paying, reading, adding noise"):
-        found = session.profile(options.table_name, epsilon, columns=column or None)
+        profile = session.profile(options.table_name, epsilon, columns=column or None)
     if as_json:
-        typer.echo(json.dumps(as_dict(found) | {"remaining": str(session.remaining)}, ensure_ascii=False))
+        typer.echo(json.dumps(as_dict(profile) | {"remaining": str(session.remaining)}, ensure_ascii=False))
         return
-    typer.echo(str(found))
+    typer.echo(str(profile))
     typer.echo(f"left: {session.remaining}")
 
 
@@ -75,12 +75,12 @@ def as_dict(profile: Profile) -> dict[str, object]:
         "cost": profile.cost,
         "histograms": [
             {
-                "about": one.about.value,
-                "column": one.column,
-                "error": one.error([1.0], 0.05),
+                "about": histogram.about.value,
+                "column": histogram.column,
+                "error": histogram.error([1.0], 0.05),
                 "confidence": "0.95",
-                "classes": [[one.label(i), count] for i, count in enumerate(one.counts)],
+                "classes": [[histogram.label(i), count] for i, count in enumerate(histogram.counts)],
             }
-            for one in profile.histograms
+            for histogram in profile.histograms
         ],
     }

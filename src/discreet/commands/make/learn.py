@@ -64,15 +64,17 @@ def learn_command(
     whole = Approx(budget or epsilon, delta) if budget or ledger is None else None
     session = open_session(options, whole, ledger, "", delta)
     names = [name.strip() for name in features.split(",")]
-    found: TableModel = session.learn(MODELS[model], options.table_name, features=names, target=target, epsilon=epsilon)
-    out.write_text(to_json(found))
-    told = describe(found, names, target)
+    fitted: TableModel = session.learn(
+        MODELS[model], options.table_name, features=names, target=target, epsilon=epsilon
+    )
+    out.write_text(to_json(fitted))
+    facts = describe(fitted, names, target)
     if as_json:
-        shown = {"file": str(out), "model": model, "about": told, "remaining": str(session.remaining)}
+        shown = {"file": str(out), "model": model, "about": facts, "remaining": str(session.remaining)}
         typer.echo(json.dumps(shown | {"remembered": ledger is not None}, ensure_ascii=False))
         return
     console = Console()
-    for line in told:
+    for line in facts:
         console.print(line, highlight=False, markup=False)
     console.print(f"wrote {out}", highlight=False)
     console.print(f"[dim]spent epsilon {epsilon}; left: {session.remaining}[/]", highlight=False)
@@ -84,15 +86,15 @@ def describe(model: TableModel, names: list[str], target: str) -> list[str]:
     """A few lines about what was learned: released numbers alone."""
     if isinstance(model, LinearRegression):
         slopes = zip(names, model.coef_.tolist(), model.coef_error_.tolist(), strict=True)
-        found = [f"{name}: {significant(slope, 4)} ± {significant(error, 2)}" for name, slope, error in slopes]
+        lines = [f"{name}: {significant(slope, 4)} ± {significant(error, 2)}" for name, slope, error in slopes]
         return [
-            *found,
+            *lines,
             f"{target} is about {significant(model.residual_std_, 3)} off a prediction",
             _rows(model.n_rows_),
         ]
     counts = zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True)
-    told = [f"{label}: about {count:,.0f} rows" for label, count in counts]
-    return [*told, *(model.describe(names).splitlines() if isinstance(model, HistogramTree) else [])]
+    lines = [f"{label}: about {count:,.0f} rows" for label, count in counts]
+    return [*lines, *(model.describe(names).splitlines() if isinstance(model, HistogramTree) else [])]
 
 
 def _rows(count: float) -> str:

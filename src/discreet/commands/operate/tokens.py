@@ -60,7 +60,7 @@ def issue_token(
     with open_curator_of(config) as curator:
         older = _valid(curator, name)
         token = curator.access.issue(name, _role(curator, name), days=days)
-    _show(name, token, output, as_json, {"still_valid": [one.identity for one in older]})
+    _show(name, token, output, as_json, {"still_valid": [older_token.identity for older_token in older]})
     if older and not as_json:
         many = "an older token is" if len(older) == 1 else f"{len(older)} older tokens are"
         typer.echo(f"{many} still valid; replace them with: discreet token rotate", err=True)
@@ -81,9 +81,9 @@ def rotate_token(
     with open_curator_of(config) as curator:
         older = _valid(curator, name)
         token = curator.access.issue(name, _role(curator, name), days=days)
-        for one in older:
-            curator.access.revoke(one.identity, reason=reason)
-    _show(name, token, output, as_json, {"revoked": [one.identity for one in older]})
+        for older_token in older:
+            curator.access.revoke(older_token.identity, reason=reason)
+    _show(name, token, output, as_json, {"revoked": [older_token.identity for older_token in older]})
 
 
 @token_app.command("revoke")
@@ -98,7 +98,7 @@ def revoke_token(
 ) -> None:
     """Revoke a token, at once on all servers."""
     with open_curator_of(config) as curator:
-        identities = [one.identity for one in _valid(curator, token)] if every else [_identity(token)]
+        identities = [valid_token.identity for valid_token in _valid(curator, token)] if every else [_identity(token)]
         for identity in identities:
             curator.access.revoke(identity, reason=reason)
     typer.echo(json.dumps({"revoked": identities}) if as_json else f"revoked: {', '.join(identities) or 'none'}")
@@ -109,21 +109,21 @@ def revoke_token(
 def list_tokens(config: ConfigFile, as_json: AsJson = False) -> None:
     """All tokens without their secrets."""
     with open_curator_of(config) as curator:
-        found = [
+        listed = [
             {
-                "token": one.identity,
-                "name": one.name,
-                "role": one.role.value,
-                "expires": one.expires.isoformat(timespec="seconds"),
-                "revoked": one.revoked,
+                "token": token.identity,
+                "name": token.name,
+                "role": token.role.value,
+                "expires": token.expires.isoformat(timespec="seconds"),
+                "revoked": token.revoked,
             }
-            for one in curator.access.tokens().values()
+            for token in curator.access.tokens().values()
         ]
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(listed))
         return
     table = Table("token", "name", "role", "expires", "", box=None)
-    for row in found:
+    for row in listed:
         state = "revoked" if row["revoked"] else ""
         table.add_row(str(row["token"]), escape(str(row["name"])), str(row["role"]), str(row["expires"]), state)
     Console().print(table)
@@ -137,7 +137,7 @@ def _role(curator: Curator, name: str) -> Role:
 
 
 def _valid(curator: Curator, name: str) -> list[Token]:
-    return [one for one in curator.access.tokens().values() if one.name == name and not one.revoked]
+    return [token for token in curator.access.tokens().values() if token.name == name and not token.revoked]
 
 
 def _identity(token: str) -> str:
