@@ -20,7 +20,7 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
-from discreet.commands.output import cell, fail_plainly
+from discreet.commands.output import AsJson, cell, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.curator.client.client import RemoteQuery
 from discreet.curator.client.remote_answer import RemoteAnswer
@@ -80,7 +80,6 @@ DialectName = Annotated[
     str, typer.Option("--dialect", help="how the SQL is spelled: bigquery, snowflake, tsql, mysql, spark, ...")
 ]
 RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
 # --- the options --------------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, Reason, given_amount, open_ledger_of
+from discreet.commands.locations import Reason, given_amount, open_ledger_of
 from discreet.commands.operate.remote import TokenFile, is_address, show_budget
-from discreet.commands.output import fail_plainly, gauge
+from discreet.commands.output import AsJson, fail_plainly, gauge
 from discreet.curator.amounts import write_amount
 from discreet.errors import BadParameter
 from discreet.exact import significant

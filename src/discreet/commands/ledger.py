@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, given_amount, ledger_location, open_ledger_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import LedgerOrConfig, Reason, given_amount, ledger_location, open_ledger_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 from discreet.ledger.records import read_record
 

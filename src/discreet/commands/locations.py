@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 ConfigFile = Annotated[Path, typer.Argument(help="the curator.toml")]
 LedgerOrConfig = Annotated[Path, typer.Argument(help="the curator.toml, or a ledger of ask --ledger")]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 Days = Annotated[int, typer.Option(help="how long the token is good")]
 Reason = Annotated[str, typer.Option(help="why; it is recorded")]
 

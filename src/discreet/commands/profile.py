@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 from discreet.commands.ask import (
-    AsJson,
     Bounds,
     Budget,
     Delta,
@@ -27,7 +26,7 @@ from discreet.commands.ask import (
     open_session,
     promise,
 )
-from discreet.commands.output import fail_plainly
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
 from discreet.query.plan.schema import AUTO

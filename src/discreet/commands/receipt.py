@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.commands.locations import AsJson
-from discreet.commands.output import fail_plainly
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.ledger.receipts import paper_price, verify_paper
 
 receipt_app = typer.Typer(help="Check receipts and release cards; needs no ledger.", no_args_is_help=True)

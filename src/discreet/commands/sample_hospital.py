@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
-from discreet.commands.locations import AsJson
-from discreet.commands.output import fail_plainly
+from discreet.commands.output import AsJson, fail_plainly
 
 _SEED = 20251
 CLINICS = ("North", "South", "City", "Coast")

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import EngineFailed
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
@@ -26,7 +27,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.choose.choosing import Choosing, Kept, choose, choosing, stand_in
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 from discreet.query.estimate.error_bounds import Share
-from discreet.query.estimate.estimators import Estimate, Estimates, Floats
+from discreet.query.estimate.estimators import Estimate, Estimates
 from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, badness, plan_noise, tree_of
 from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
 from discreet.query.estimate.quantile_search import edges, most_cells
@@ -34,7 +35,7 @@ from discreet.query.estimate.searched_quantile import packed
 from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units
 from discreet.query.interruption import check_interrupted
-from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
+from discreet.query.key_selection import Found, Threshold, add, checked, select
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value

@@ -21,11 +21,11 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.continual.attendance import Attendance
 from discreet.continual.by_day import ByDay, by_day, read_day
 from discreet.continual.counter import Method, read_method
 from discreet.continual.release import Stream
-from discreet.continual.strategies import Floats
 from discreet.continual.table_streams import TablePlan, plan_table
 from discreet.errors import BadData, BadParameter, BadQuestion, EngineFailed, NotATheorem, StaleState
 from discreet.exact import Number, integer, significant

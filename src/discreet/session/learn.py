@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.learning.model_json import to_json
@@ -24,7 +25,6 @@ from discreet.learning.models.histogram_tree import HistogramTree, read_depth
 from discreet.learning.models.linear import LinearRegression
 from discreet.learning.models.naive_bayes import CategoricalNB
 from discreet.learning.preprocessing.columns import COARSE_BINS, Categorical, Column, Numeric
-from discreet.learning.sums import Floats, Integers
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer

@@ -245,7 +245,7 @@ def program_of(query: Query, price: Price) -> Program:
 
 
 def release_query(query: Query, price: Price) -> TableAnswer:
-    """Pay, then answer."""
+    """Pay for a query, then answer it."""
     check_keys([query])
     answer: TableAnswer = run(program_of(query, price), query.backend, itemgetter(0))
     return answer

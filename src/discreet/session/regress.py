@@ -16,13 +16,13 @@ from math import lcm
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, significant
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.inference.formula import Factor, Formula, parse
 from discreet.learning.inference.least_squares import Units, coefficients, solve
 from discreet.learning.inference.noise_law import LAPLACE, Noise, quantile
-from discreet.learning.sums import Floats
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.query.estimate.estimators import Estimate, Estimates
 from discreet.query.estimate.noise_plan import Noised

@@ -16,9 +16,9 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.statistics.budget import Moves
@@ -41,7 +41,6 @@ JOINT = 1 << 22
 RESIDUALS = "residuals"
 NAMES = ("marginals", "hierarchical", "least squares", "identity", RESIDUALS, f"{RESIDUALS} and least squares")
 _SHARES = 1 << 20
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

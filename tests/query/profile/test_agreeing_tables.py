@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.query.estimate.estimators import Floats
+from discreet.arrays import Floats
 from discreet.query.profile.agreeing_tables import AGREED, CountTable, fitted, gains
 
 SIZES = {"a": 2, "b": 3, "c": 4}

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from discreet.commands.ask import AsJson, Bounds, Budget, DeclaredRows, File, Keys, LedgerFile, Name, Unit, open_session
-from discreet.commands.output import fail_plainly
+from discreet.commands.ask import Bounds, Budget, DeclaredRows, File, Keys, LedgerFile, Name, Unit, open_session
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
 from discreet.exact import significant

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from discreet.commands.ask import AsJson, LedgerFile
-from discreet.commands.output import fail_plainly
+from discreet.commands.ask import LedgerFile
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 from discreet.privacy.promises.measures import Approx
 from discreet.query.plan.key_sets import Hierarchy, hierarchy

@@ -15,8 +15,8 @@ import typer
 from rich.console import Console
 from rich.table import Table as Printed
 
-from discreet.commands.ask import AsJson, Bounds, Budget, File, Keys, LedgerFile, Name, Rows, Unit, open_session
-from discreet.commands.output import fail_plainly
+from discreet.commands.ask import Bounds, Budget, File, Keys, LedgerFile, Name, Rows, Unit, open_session
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
 from discreet.privacy.promises.measures import Approx

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, ConfigFile, Days, Reason, given_amount, open_curator_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import ConfigFile, Days, Reason, given_amount, open_curator_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 
 analyst_app = typer.Typer(help="Add, cap and revoke analysts.", no_args_is_help=True)

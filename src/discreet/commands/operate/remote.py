@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.output import fail_plainly, gauge
+from discreet.commands.output import AsJson, fail_plainly, gauge
 from discreet.curator.client.client import RemoteSession, connect
 from discreet.curator.client.transport import Transport
 from discreet.errors import BadParameter
@@ -31,7 +31,6 @@ TokenFile = Annotated[
     Path | None, typer.Option("--token-file", help=f"a file with your token; else {VARIABLE} of the environment")
 ]
 Dataset = Annotated[str, typer.Option("--dataset", help="which data set of the curator; needed if there are several")]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 

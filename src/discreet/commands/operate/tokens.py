@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
-from discreet.commands.locations import AsJson, ConfigFile, Days, Reason, open_curator_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import ConfigFile, Days, Reason, open_curator_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 from discreet.ledger.durable_files import create_file
 

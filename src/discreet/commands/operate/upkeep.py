@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from discreet.commands.ledger import ledger_app
-from discreet.commands.locations import AsJson, ConfigFile, LedgerOrConfig, Reason, ledger_location, open_ledger_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import ConfigFile, LedgerOrConfig, Reason, ledger_location, open_ledger_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter, LedgerMismatch
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.messages import Message, message, worst_first
@@ -21,7 +22,7 @@ from discreet.query.choose.choosing import Choosing, ascents, histograms_of_valu
 from discreet.query.choose.histograms import COUNTED, Histogram
 from discreet.query.choose.open_parts import OpenPart, may_be_unknown
 from discreet.query.choose.shares import selecting_allowance
-from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
+from discreet.query.estimate.estimators import Dated, Estimate, Recipe
 from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.remarks import without_use

@@ -20,9 +20,10 @@ from math import prod
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.messages import message
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.estimate.estimators import Estimates, Fitted, Floats, Plain, Recipe
+from discreet.query.estimate.estimators import Estimates, Fitted, Plain, Recipe
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.statistics import ONE, Rows, Statistic, Units

@@ -12,13 +12,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import NoEstimate
 from discreet.exact import significant
 from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
-from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.tails import Tails, beyond
 
 GROUPS = 20

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.errors import BadData
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
@@ -24,8 +24,6 @@ from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.types import Value
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS, value_ends
 from discreet.query.profile.questions import COUNT, KEY, About, Asked
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level, how_many
+from discreet.arrays import Floats
 from discreet.exact import Number
 from discreet.query.profile.classes import STARTS
-from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.tails import Tails, tails
 
 _SURE = 3e-5

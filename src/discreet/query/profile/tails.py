@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.query.profile.classes import STARTS
-from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.histogram import Histogram
 
 SLOPES = -np.geomspace(0.3, 40, 40)
 BENDS = -np.concatenate([[0.0], np.geomspace(0.02, 10, 14)])

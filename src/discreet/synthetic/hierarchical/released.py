@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number, significant
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -34,13 +35,11 @@ from discreet.synthetic.hierarchical.cliques import row_order
 from discreet.synthetic.hierarchical.measure import CellSource, Estimates, measure
 from discreet.synthetic.hierarchical.microdata import make_rows
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication, PublishedTable, plan
-from discreet.synthetic.hierarchical.tree import Integers
 from discreet.synthetic.hierarchical.whole import WholeTables, make_whole
 from discreet.synthetic.source import rows_of
 from discreet.synthetic.spending import Spending, read_budget
 from discreet.synthetic.synthesize import as_domain
 
-Floats = NDArray[np.float64]
 STRUCTURAL = (
     "Structural zeros: cells outside the public key sets are 0 by the owner's declaration, and rows in them are in "
     "no table. This is public knowledge, uses no data, and leaves the guarantee as it is."
