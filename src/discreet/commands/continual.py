@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -108,7 +107,7 @@ def advance_command(options: BoardOptions, *, day: Day) -> None:
     with Console(stderr=True).status("paying, reading the day, adding noise"):
         released = board.advance(day)
     if options.as_json:
-        typer.echo(json.dumps(_day(released, 1, confidence) | {"remaining": str(session.remaining)}))
+        typer.echo(json.dumps(_shown(released, 1, confidence) | {"remaining": str(session.remaining)}))
         return
     console = Console()
     for title, answer in (("this day", released.today), ("all days", released.total)):
@@ -129,7 +128,7 @@ def show_command(options: BoardOptions, *, window: Window = 1) -> None:
         raise BadParameter("window", window, "must be a number of days, or 0 for all of them")
     shown = [released for released in options.opened()[1].history() if released.position >= window]
     if options.as_json:
-        typer.echo(json.dumps([_day(each, window or each.position, options.confidence) for each in shown]))
+        typer.echo(json.dumps([_shown(each, window or each.position, options.confidence) for each in shown]))
         return
     console = Console()
     for released in shown:
@@ -148,18 +147,5 @@ def _printed(released: BoardDay, title: str, answer: TableAnswer, confidence: st
     return printed
 
 
-def _day(released: BoardDay, width: int, confidence: str) -> dict[str, Any]:
-    answer = released.window(width)
-    return {
-        "day": released.day.isoformat(),
-        "position": released.position,
-        "width": width,
-        "columns": list(answer.columns),
-        "rows": [[_plain(row[name]) for name in answer.columns] for row in answer.rows],
-        "errors": answer.errors(confidence),
-        "cost": answer.cost,
-    }
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
+def _shown(released: BoardDay, width: int, confidence: str) -> dict[str, Any]:
+    return released.as_dict(width, confidence) | {"cost": released.today.cost}

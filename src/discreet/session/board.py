@@ -35,6 +35,7 @@ from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.serialize import plain
 from discreet.query.engine import SumsByUnit
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.key_selection import checked
@@ -138,6 +139,18 @@ class BoardDay:
     def window(self, width: int) -> TableAnswer:
         """Of the last ``width`` days that were read. All windows agree: they are differences of the same totals."""
         return self.board.answer(self.position, width)
+
+    def as_dict(self, width: int, confidence: Number) -> dict[str, Any]:
+        """The sums of the last days, for JSON."""
+        answer = self.window(width)
+        return {
+            "day": self.day.isoformat(),
+            "position": self.position,
+            "width": width,
+            "columns": list(answer.columns),
+            "rows": [[plain(row[name]) for name in answer.columns] for row in answer.rows],
+            "errors": {name: [plain(e) for e in bars] for name, bars in answer.errors(confidence).items()},
+        }
 
     def __repr__(self) -> str:
         return f"{self.day.isoformat()}, day {self.position} of {self.board.horizon}\n{self.today}"

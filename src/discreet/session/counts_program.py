@@ -48,7 +48,7 @@ class PaidSource:
     """A source whose first look pays: whatever is refused before it costs nothing."""
 
     source: EngineSource
-    pay: PartPayment
+    pay: PartPayment | _Unpaid
     price: Event | Approx
     kept: Kept
     notes: tuple[str, ...] = ()
@@ -103,40 +103,12 @@ class _Tried(Exception):
     """All that can be refused was not."""
 
 
-@dataclass
-class TriedSource:
-    """A source to try a request with: whatever is refused before the first look is refused, and nothing is read."""
+class _Unpaid:
+    """In place of a payment, to try a request with: nothing is read, since the first look ends it."""
 
-    source: EngineSource
-    notes: tuple[str, ...] = ()
     receipt: Receipt | None = None
 
-    @property
-    def domain(self) -> Domain:
-        """The public domain."""
-        return self.source.domain
-
-    @property
-    def scale(self) -> int:
-        """What one row counts."""
-        return self.source.scale
-
-    def moves(self, clique: Clique) -> Moves:
-        """How far a marginal moves."""
-        return self.source.moves(clique)
-
-    def with_domain(self, domain: Domain) -> TriedSource:
-        """The same over other values."""
-        return TriedSource(self.source.with_domain(domain))
-
-    def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
-        """Nothing: here a payment would be due."""
-        self.source.check()
-        raise _Tried
-
-    def cells(self, clique: Clique) -> Cells:
-        """Nothing, in the same way."""
-        self.source.check()
+    def __call__(self, _: Event | Measure) -> Receipt:
         raise _Tried
 
 
@@ -213,7 +185,7 @@ def counts_program(
     steps: tuple[Any, ...] = (step,)
     if left_open:
         with suppress(_Tried):
-            job.work(TriedSource(source), budget)
+            job.work(PaidSource(source, _Unpaid(), charged, Kept()), budget)
 
         questions = table_questions(table, schemas, left_open.columns)
 

@@ -44,11 +44,9 @@ class PlanSummary:
     questions: tuple[PlannedQuestion, ...]
     saving: float
     """The mean error beside that of asking one by one: 0.7 is 30 % less."""
-    notes: tuple[str, ...] = ()
-    """What else there is to know before it is paid."""
 
     def __str__(self) -> str:
-        return "\n".join([*self._lines(), *self.notes, self._saved()])
+        return "\n".join([*self._lines(), self._saved()])
 
     __repr__ = __str__
 
@@ -84,7 +82,6 @@ class PlanSummary:
             "noise": self.noise,
             "questions": questions,
             "saving": plain(self.saving),
-            "notes": list(self.notes),
         }
 
 
@@ -114,7 +111,7 @@ def read_summary(sent: Mapping[str, Any]) -> PlanSummary:
         )
         for question in sent["questions"]
     )
-    return kind(sent["cost"], sent["noise"], questions, _number(sent["saving"]), tuple(sent["notes"]))
+    return kind(sent["cost"], sent["noise"], questions, _number(sent["saving"]))
 
 
 def _number(sent: float | None) -> float:

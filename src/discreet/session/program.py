@@ -21,6 +21,7 @@ from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 from discreet.query.answer import serialize
+from discreet.query.answer.agreeing_tables import made_to_agree
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import story, tell
 from discreet.query.answer.preview import Preview, preview
@@ -28,7 +29,6 @@ from discreet.query.answer.several import Explanation
 from discreet.query.choose.choosing import Kept
 from discreet.query.front.sql.constants import together
 from discreet.query.plan.nodes import Outcome
-from discreet.query.profile.agreeing_tables import made_to_agree
 from discreet.query.run import Answers, Quote, release
 from discreet.session.backend import Backend
 from discreet.session.payment import Payment

@@ -20,7 +20,6 @@ from discreet.curator.service.service import Curator
 from discreet.errors import BadParameter
 from discreet.ledger.owner_acts import check_name
 from discreet.ledger.state import StreamPosition
-from discreet.query.answer.serialize import plain
 from discreet.session.board import Board, BoardDay, BoardTerms, plan_board
 from discreet.session.ledger_budget import LedgerBoard, stream_name
 from discreet.session.price import Price
@@ -94,19 +93,6 @@ def listed(curator: Curator, caller: Caller, dataset: str) -> dict[str, StreamPo
     curator.dataset(caller, dataset)
     streams = {tuple(json.loads(name)): stream for name, stream in curator.ledger.look().streams.items()}
     return {name: position for (by, of, name), position in streams.items() if (by, of) == (caller.name, dataset)}
-
-
-def write_day(released: BoardDay, width: int, confidence: str) -> dict[str, Any]:
-    """A released day, or the sums of the last days, as JSON."""
-    answer = released.window(width)
-    return {
-        "day": released.day.isoformat(),
-        "position": released.position,
-        "width": width,
-        "columns": list(answer.columns),
-        "rows": [[plain(row[name]) for name in answer.columns] for row in answer.rows],
-        "errors": {name: [plain(e) for e in bars] for name, bars in answer.errors(confidence).items()},
-    }
 
 
 def _folder(curator: Curator) -> Path:

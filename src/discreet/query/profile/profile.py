@@ -62,16 +62,6 @@ class Profile:
         histograms = tuple(Histogram.read(question, answer) for question, answer in zip(questions, stored, strict=True))
         return cls(table, histograms, str(stored[0]["cost"]))
 
-    def joined(self, other: Profile) -> Profile:
-        """Both together: of what both are about, the other one's."""
-        new = {(histogram.about, histogram.column) for histogram in other.histograms}
-        kept = tuple(histogram for histogram in self.histograms if (histogram.about, histogram.column) not in new)
-        return Profile(self.table, (*other.histograms, *kept), f"{self.cost}, then {other.cost}") if kept else other
-
-    def has(self, question: Asked) -> bool:
-        """Whether it has this histogram."""
-        return self._find(question.about, question.column) is not None
-
     def _find(self, about: About, column: str = "") -> Histogram | None:
         return next((h for h in self.histograms if (h.about, h.column) == (about, column)), None)
 
@@ -101,11 +91,6 @@ class Profile:
     def values(self, column: str) -> Histogram | None:
         """How the values of a column are spread over public classes; None if that was not asked."""
         return self._find(About.VALUES, column)
-
-    @property
-    def all_values(self) -> tuple[Histogram, ...]:
-        """The histograms of values, one for each column that has one."""
-        return tuple(histogram for histogram in self.histograms if histogram.about is About.VALUES)
 
     def units(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """The number of units, and its error bar."""

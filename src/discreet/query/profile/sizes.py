@@ -43,24 +43,8 @@ class Cut:
     beyond: int
     """At most so many units have more, with the same confidence."""
     what: str = "rows"
-    wider: tuple[float, float, float] = (0.0, 1.0, 0.0)
-    """The interval and the units beyond with a quarter of the chance to miss each, beside noise with a half."""
     within: float = 0.0
     """How many units are within the reach, about."""
-
-    def total(self, low: float, high: float) -> tuple[float, float]:
-        """All rows, where what is left after the cut lies between two ends; of units beyond the reach, up to the cap.
-
-        Nobody knows how much of what is left belongs to units beyond the reach, of which nothing is put back.
-
-        >>> Cut(8, 0.5, 0.4, 0.6, 0.95, 99, 3, wider=(0.25, 0.75, 3)).total(60, 100)
-        (72.0, 400.0)
-        """
-        least, most, beyond = self.wider
-        low = max(low, 0.0)
-        out = min(beyond * self.cap, low)
-        end = high / (1 - most) if most < 1 else np.inf
-        return (low - out) / (1 - min(least, 1 - 1e-9)) + out, float(end)
 
     def __str__(self) -> str:
         ends = f"{self.low:.1%} to {self.high:.1%}, {self.confidence:.0%}"
@@ -126,22 +110,6 @@ class UnitSizes:
         """Units beyond the reach: a guess, for choices."""
         return tails(self.histogram, self._last)
 
-    @property
-    def all_classes(self) -> tuple[Floats, Floats]:
-        """A size for each class, and how many units it has, about: within the reach, and on average beyond it."""
-        return (
-            np.concatenate([self.typical, self._tails.sizes]),
-            np.concatenate([np.maximum(self.counts, 0.0), self._tails.weights @ self._tails.units]),
-        )
-
-    def units(self) -> float:
-        """All units, about."""
-        return max(self.sum_of(np.ones_like), 1.0)
-
-    def rows(self) -> float:
-        """All rows together, about: of units within the reach, and a guess of the rest."""
-        return self.kept(1 << 40)
-
     def rows_between(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """Between these ends lie all rows of units within the reach: the noise and the width of the classes."""
         miss = float(1 - confidence_level(confidence))
@@ -177,14 +145,11 @@ class UnitSizes:
         (low, high), counts = self._ends(), self.counts
         points = [(m, np.maximum(m - cap, 0.0)) for m in (self.typical, low, high, np.clip(cap, low, high))]
         share, first, last = share_beyond(self.histogram, counts, points, miss)
-        wider = share_beyond(self.histogram, counts, points, miss / 2)[1:]
         above = self.histogram.values[self._last + 1 :]
 
-        def more(chance: float) -> float:
-            """At most so many units are beyond."""
-            return max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), chance)) if len(above) else 0
-
-        beyond = more(2 * miss)
+        beyond = 0.0
+        if len(above):
+            beyond = max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), 2 * miss))
         return Cut(
             cap,
             share,
@@ -194,7 +159,6 @@ class UnitSizes:
             self.reach,
             int(np.ceil(beyond)),
             what,
-            (*wider, more(miss / 2)),
             float(np.maximum(counts, 0.0).sum()),
         )
 

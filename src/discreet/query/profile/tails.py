@@ -41,10 +41,6 @@ class Tails:
         order = np.argsort(values)
         return float(values[order][np.searchsorted(np.cumsum(self.weights[order]), 0.5)])
 
-    def mean(self, values: Floats) -> float:
-        """The same: the weighted mean, in which what is unlikely and large counts."""
-        return float(self.weights @ values)
-
     def mean_by_ratio(self, values: Floats) -> float:
         """The same for errors, of which half and twice are equally far: their geometric mean."""
         return float(np.exp(self.weights @ np.log(np.maximum(values, 1e-300))))

@@ -70,24 +70,6 @@ def shape_of(part: Part, noised: Mapping[Statistic, Noised]) -> CountTable | Non
     return CountTable(sizes, variance)
 
 
-def gains(shapes: Sequence[CountTable | None]) -> list[float]:
-    """By how much the deviation of a count falls in each table, when all are made to agree."""
-    shaped = [shape for shape in shapes if shape is not None]
-    gains_of_tables = []
-    for shape in shapes:
-        if shape is None:
-            gains_of_tables.append(1.0)
-            continue
-        total = 0.0
-        for some in shape.subsets:
-            centred = prod(1 - 1 / shape.sizes[axis] for axis in some)
-            over = prod(n for axis, n in shape.sizes.items() if axis not in some)
-            precision = sum(1 / other.variance_of(some) for other in shaped if some <= set(other.sizes))
-            total += centred / over**2 / precision
-        gains_of_tables.append(float(np.sqrt(total / shape.variance)))
-    return gains_of_tables
-
-
 def fitted(tables: Sequence[tuple[CountTable, Floats]]) -> list[Floats] | None:
     """The tables, axes in the order of their shapes, fitted to each other; None if they are too far apart."""
     parts: dict[frozenset[Axis], list[tuple[float, Floats]]] = {}
