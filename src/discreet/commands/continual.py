@@ -38,12 +38,14 @@ from discreet.session.session import Session
 
 By = Annotated[str, typer.Option(help="the column of dates or times that says which day a row belongs to")]
 Horizon = Annotated[int, typer.Option(help="for how many days the price holds")]
-Days = Annotated[int, typer.Option(help="on how many of them one unit counts; all, if left out", show_default=False)]
+DaysOfUnit = Annotated[
+    int, typer.Option(help="on how many of them one unit counts; all, if left out", show_default=False)
+]
 HowNoised = Annotated[
     str,
     typer.Option("--method", help="what gets noise: best (least error of the totals), values (of single days), ..."),
 ]
-LedgerFile = Annotated[Path, typer.Option("--ledger", help="the file in which the budget is kept")]
+BoardLedger = Annotated[Path, typer.Option("--ledger", help="the file in which the budget is kept")]
 Day = Annotated[str, typer.Option(help="the day to read, such as 2026-11-15")]
 Window = Annotated[int, typer.Option(help="sums over so many days; 0: totals of all days")]
 Board_ = Annotated[str, typer.Option("--name", help="the dashboard's name; without one it is known by what it asks")]
@@ -62,8 +64,8 @@ class BoardOptions:
     by: By
     horizon: Horizon
     epsilon: Epsilon
-    ledger: LedgerFile
-    days: Days = 0
+    ledger: BoardLedger
+    days: DaysOfUnit = 0
     method: HowNoised = "best"
     confidence: Confidence = "0.95"
     delta: Delta = ""

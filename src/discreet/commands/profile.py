@@ -32,7 +32,7 @@ from discreet.errors import BadParameter
 from discreet.query.plan.schema import AUTO
 from discreet.query.profile.profile import Profile
 
-Columns = Annotated[list[str], typer.Option("--column", help="only these columns; fewer are less noisy")]
+OnlyColumns = Annotated[list[str], typer.Option("--column", help="only these columns; fewer are less noisy")]
 
 
 @fail_plainly
@@ -46,7 +46,7 @@ def profile_command(
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
     unknown: Unknown = [],  # noqa: B006
-    column: Columns = [],  # noqa: B006
+    column: OnlyColumns = [],  # noqa: B006
     ledger: LedgerFile = None,
     budget: Budget = "",
     rule: RuleName = "",

@@ -48,7 +48,7 @@ class PaidSource:
     """A source whose first look pays: whatever is refused before it costs nothing."""
 
     source: EngineSource
-    pay: PartPayment | _Unpaid
+    pay: PartPayment | _NoPayment
     price: Event | Approx
     kept: Kept
     notes: tuple[str, ...] = ()
@@ -103,7 +103,7 @@ class _Tried(Exception):
     """All that can be refused was not."""
 
 
-class _Unpaid:
+class _NoPayment:
     """In place of a payment, to try a request with: nothing is read, since the first look ends it."""
 
     receipt: Receipt | None = None
@@ -185,7 +185,7 @@ def counts_program(
     steps: tuple[Any, ...] = (step,)
     if left_open:
         with suppress(_Tried):
-            job.work(PaidSource(source, _Unpaid(), charged, Kept()), budget)
+            job.work(PaidSource(source, _NoPayment(), charged, Kept()), budget)
 
         questions = table_questions(table, schemas, left_open.columns)
 

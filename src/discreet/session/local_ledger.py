@@ -96,7 +96,7 @@ class LocalLedger:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OpeningTerms:
     """What a session declares of its budget; None: as the ledger has it."""
 
     budget: Measure | None
@@ -117,8 +117,8 @@ def open_local_ledger(
 
     Of the data only marks are read, by which the same files can be known again. None: as the ledger has it.
     """
-    path, wanted = _checked(location), Wanted(budget, neighbours, rule)
-    private = {name: _Data.of(table, engine) for name, table in tables.items() if not table.public}
+    path, wanted = _checked(location), OpeningTerms(budget, neighbours, rule)
+    private = {name: _ProtectedTable.of(table, engine) for name, table in tables.items() if not table.public}
     if not private:
         raise BadParameter(
             "ledger", str(path), "must be left out: all tables are public, so there is nobody to protect"
@@ -173,7 +173,7 @@ def _may_be_one(path: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Data:
+class _ProtectedTable:
     """One private table: whose rows they are, where they lie, and how they can be known again."""
 
     unit: str
@@ -183,7 +183,7 @@ class _Data:
     """Whether its columns have no types, and are read as text."""
 
     @classmethod
-    def of(cls, table: Table, engine: str) -> _Data:
+    def of(cls, table: Table, engine: str) -> _ProtectedTable:
         unit = str(table.unit) if table.through is None else f"{table.unit} -> {'.'.join(table.through)}"
         place, marks, csv = _where(table.source, engine)
         return cls(unit, place, tuple(marks), csv)
@@ -215,7 +215,7 @@ def _where(source: object, engine: str) -> tuple[str, Sequence[str], bool]:
 # --- the people -------------------------------------------------------------------------------------------------------
 
 
-def _people(ledger: Ledger, private: Mapping[str, _Data]) -> Population | None:
+def _people(ledger: Ledger, private: Mapping[str, _ProtectedTable]) -> Population | None:
     """The people whom the ledger has these tables for; None if it has nobody."""
     datasets, populations = ledger.datasets, ledger.populations
     names = {datasets[name].population for name in private if name in datasets}
@@ -244,7 +244,7 @@ def _people(ledger: Ledger, private: Mapping[str, _Data]) -> Population | None:
     return None
 
 
-def _opened(ledger: Ledger, private: Mapping[str, _Data], wanted: Wanted) -> Population:
+def _opened(ledger: Ledger, private: Mapping[str, _ProtectedTable], wanted: OpeningTerms) -> Population:
     if wanted.budget is None:
         raise BadParameter("budget", None, "must be given once for a new ledger: what all answers together may cost")
     first, budget = next(iter(private)), wanted.budget
@@ -261,7 +261,7 @@ def _opened(ledger: Ledger, private: Mapping[str, _Data], wanted: Wanted) -> Pop
     return ledger.populations[first]
 
 
-def _check(population: Population, wanted: Wanted) -> None:
+def _check(population: Population, wanted: OpeningTerms) -> None:
     """A session has in mind what the ledger promises these people."""
     if wanted.budget not in (None, population.budget):
         raise BadParameter(
@@ -281,7 +281,7 @@ def _check(population: Population, wanted: Wanted) -> None:
         )
 
 
-def _check_table(ledger: Ledger, name: str, data: _Data) -> None:
+def _check_table(ledger: Ledger, name: str, data: _ProtectedTable) -> None:
     """A table has the unit and the data that the ledger knows it by, if it does."""
     registered = ledger.datasets.get(name)
     if registered is not None:

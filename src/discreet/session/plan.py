@@ -68,10 +68,10 @@ class Plan(Planned):
 def make_plan(backend: Backend, queries: Sequence[Query], price: Price) -> Plan:
     """Share a price over questions."""
     check_plain(queries)
-    draft = Draft(backend, tuple(queries), price)
+    draft = PlanDraft(backend, tuple(queries), price)
     each = price.times(Fraction(1, len(queries)))
     alone = tuple(
-        Draft(backend, (query,), each, (rows,)).errors([1.0])[0]
+        PlanDraft(backend, (query,), each, (rows,)).errors([1.0])[0]
         for query, rows in zip(queries, draft.rows, strict=True)
     )
     weights = draft.best_weights(alone)
@@ -88,7 +88,7 @@ def make_plan(backend: Backend, queries: Sequence[Query], price: Price) -> Plan:
 
 
 @dataclass(frozen=True)
-class Draft:
+class PlanDraft:
     """Questions for one price: how far off each is, by how much each matters."""
 
     backend: Backend

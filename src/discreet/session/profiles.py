@@ -23,21 +23,21 @@ from discreet.query.answer.suggest import (
 )
 from discreet.query.estimate.prepare import prepare
 from discreet.query.profile.profile import Profile
-from discreet.query.profile.questions import Asked, table_questions
+from discreet.query.profile.questions import HistogramQuery, table_questions
 from discreet.session.backend import Backend
 from discreet.session.price import Price
 from discreet.session.program import Program, QueryStep, run
 from discreet.session.query import frame_of, program_of
 
 
-def profile_text(table: str, questions: Sequence[Asked]) -> str:
+def profile_text(table: str, questions: Sequence[HistogramQuery]) -> str:
     """What is asked, as a ledger keeps it: there is no SQL for it."""
     return (
         f"profile({table}: {', '.join(f'{question.about.value} {question.column}'.strip() for question in questions)})"
     )
 
 
-def profile_program(backend: Backend, questions: Sequence[Asked], text: str, price: Price) -> Program:
+def profile_program(backend: Backend, questions: Sequence[HistogramQuery], text: str, price: Price) -> Program:
     """The histograms with their price: no data is touched."""
     if price.error is not None:
         raise BadParameter("error", price.error, "must be left out: a profile has a price")

@@ -41,12 +41,12 @@ from discreet.synthetic.synthesize import synthesize
 from discreet.synthetic.tables.schema_domain import domain_of
 from discreet.synthetic.workload import Asked
 
-Columns = Sequence[str] | None
+ColumnNames = Sequence[str] | None
 Declarations = Mapping[str, Any] | Domain | None
 
 
 def synthetic_rows(  # noqa: PLR0917
-    backend: Backend, table: str, price: Price, columns: Columns, domain: Declarations, options: Mapping[str, Any]
+    backend: Backend, table: str, price: Price, columns: ColumnNames, domain: Declarations, options: Mapping[str, Any]
 ) -> Synthetic:
     """Synthetic rows of a private table, and the model behind them."""
 
@@ -67,7 +67,7 @@ def tables_of_counts(  # noqa: PLR0917
     table: str,
     workload: Asked,
     price: Price,
-    columns: Columns,
+    columns: ColumnNames,
     domain: Declarations,
     plan: str | None,
 ) -> Answers:
@@ -138,7 +138,7 @@ def comparison(backend: Backend, made: Synthetic, table: str, columns: Sequence[
 
 
 def stream_of_counts(  # noqa: PLR0917
-    backend: Backend, table: str, price: Price, columns: Columns, domain: Declarations, options: Mapping[str, Any]
+    backend: Backend, table: str, price: Price, columns: ColumnNames, domain: Declarations, options: Mapping[str, Any]
 ) -> Stream:
     """A stream of counts of one table under one charge."""
     price_of_counts(backend.terms, price, "a stream")

@@ -26,25 +26,25 @@ from discreet.privacy.promises.measures import Approx
 
 MODELS: dict[str, Any] = {"regression": LinearRegression, "bayes": CategoricalNB, "tree": HistogramTree}
 
-Out = Annotated[Path, typer.Argument(help="the file to write: .json")]
+ModelFile = Annotated[Path, typer.Argument(help="the file to write: .json")]
 Kind = Annotated[str, typer.Option("--model", help="regression, bayes or tree")]
 Features = Annotated[str, typer.Option(help="the columns to learn from, between commas")]
-Target = Annotated[str, typer.Option(help="the column to predict")]
-Epsilon = Annotated[str, typer.Option(help="what the model may cost")]
+PredictedColumn = Annotated[str, typer.Option(help="the column to predict")]
+ModelEpsilon = Annotated[str, typer.Option(help="what the model may cost")]
 Delta = Annotated[str, typer.Option(help="the delta of the price; of the budget, if there is one")]
 
 
 @fail_plainly
 def learn_command(
     file: File,
-    out: Out,
+    out: ModelFile,
     *,
     model: Kind,
     features: Features,
-    target: Target,
+    target: PredictedColumn,
     unit: Unit,
     max_rows: DeclaredRows,
-    epsilon: Epsilon,
+    epsilon: ModelEpsilon,
     delta: Delta = "",
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it

@@ -22,12 +22,12 @@ from discreet.errors import BadParameter
 from discreet.privacy.promises.measures import Approx
 from discreet.synthetic.result import Synthetic
 
-Out = Annotated[Path, typer.Argument(help="the file to write: .parquet or .csv")]
-Epsilon = Annotated[str, typer.Option(help="what the rows may cost")]
+RowsFile = Annotated[Path, typer.Argument(help="the file to write: .parquet or .csv")]
+RowsEpsilon = Annotated[str, typer.Option(help="what the rows may cost")]
 Delta = Annotated[str, typer.Option(help="the delta of the price; of the budget, if there is one")]
 Count = Annotated[int, typer.Option("--rows", help="how many; about as many as count, if left out")]
 Workload = Annotated[str, typer.Option(help='which counts shall be right, such as "all 2-way"; by default, all 3-way')]
-Columns = Annotated[
+SomeColumns = Annotated[
     str, typer.Option(help="some columns, between commas; by default all with bounds or keys, and truth")
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="half the time for slightly more error")]
@@ -36,15 +36,15 @@ Quick = Annotated[bool, typer.Option("--quick", help="half the time for slightly
 @fail_plainly
 def synthesize_command(
     file: File,
-    out: Out,
+    out: RowsFile,
     *,
     unit: Unit,
-    epsilon: Epsilon,
+    epsilon: RowsEpsilon,
     delta: Delta = "",
     max_rows: Rows = "",
     rows: Count = 0,
     workload: Workload = "",
-    columns: Columns = "",
+    columns: SomeColumns = "",
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.curator.service.people import Role
     from discreet.curator.service.service import Curator
 
-Name = Annotated[str, typer.Argument(help="whose token; the owner's unless given")]
+TokenName = Annotated[str, typer.Argument(help="whose token; the owner's unless given")]
 Output = Annotated[Path | None, typer.Option(help="write it to a new file that only you can read")]
 _OWNER = "owner"
 _MONITOR = "monitor"
@@ -54,7 +54,7 @@ def write_token(token: str, path: Path) -> None:
 @token_app.command("issue")
 @fail_plainly
 def issue_token(
-    config: ConfigFile, name: Name = _OWNER, *, days: Days = 90, output: Output = None, as_json: AsJson = False
+    config: ConfigFile, name: TokenName = _OWNER, *, days: Days = 90, output: Output = None, as_json: AsJson = False
 ) -> None:
     """A new token for the owner, somebody by name, or "monitor" (counters only). It is shown once."""
     with open_curator_of(config) as curator:
@@ -70,7 +70,7 @@ def issue_token(
 @fail_plainly
 def rotate_token(
     config: ConfigFile,
-    name: Name = _OWNER,
+    name: TokenName = _OWNER,
     *,
     days: Days = 90,
     reason: Reason = "rotated",

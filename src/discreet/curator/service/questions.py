@@ -18,8 +18,8 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.suggest import bounds_words
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.sql.dialects import OwnSpelling, frozen, respelled, utc_now
-from discreet.query.profile.histogram import Histogram
-from discreet.query.profile.questions import KEY, About, Asked, table_questions
+from discreet.query.profile.histogram import UnitHistogram
+from discreet.query.profile.questions import KEY, About, HistogramQuery, table_questions
 from discreet.session.backend import Backend
 from discreet.session.plan import Plan, check_plain
 from discreet.session.price import Price
@@ -213,7 +213,7 @@ class ProfileQuestion:
         columns = None if self.columns is None else list(self.columns)
         return self.price.texts() | {"profile": self.table, "columns": columns}
 
-    def histograms(self, backend: Backend) -> tuple[Asked, ...]:
+    def histograms(self, backend: Backend) -> tuple[HistogramQuery, ...]:
         """The histograms."""
         return table_questions(self.table, backend.schemas, self.columns)
 
@@ -245,9 +245,9 @@ def stored_form(question: AnyQuestion, answers: Sequence[TableAnswer], backend: 
     return {"answers": sent, "confidence": sent[0]["confidence"], "cost": sent[0]["cost"]}
 
 
-def _in_words(question: Asked, answer: TableAnswer) -> dict[str, Any]:
+def _in_words(question: HistogramQuery, answer: TableAnswer) -> dict[str, Any]:
     """What a histogram is about, and the classes of its rows."""
-    histogram = Histogram.of(question, answer)
+    histogram = UnitHistogram.of(question, answer)
     words = {label: histogram.label(i) for i, label in enumerate(histogram.labels)}
     rows = histogram.labels if question.about is About.DISTINCT else answer[KEY]
     return {"about": histogram.title, "labels": [words[key] for key in rows]}

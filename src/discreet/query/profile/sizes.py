@@ -16,7 +16,7 @@ from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.arrays import Floats
 from discreet.exact import Number
 from discreet.query.profile.classes import STARTS
-from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.histogram import UnitHistogram
 from discreet.query.profile.tails import Tails, tails
 
 _SURE = 3e-5
@@ -30,7 +30,7 @@ _HIDDEN = ": they may hold most of the table, since noise hides large units; a p
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class RowsCut:
     """The estimated share of rows (or groups) that a cap leaves out, with an interval."""
 
     cap: int
@@ -59,7 +59,7 @@ class Cut:
 class UnitSizes:
     """Rows per unit, or groups per unit."""
 
-    histogram: Histogram
+    histogram: UnitHistogram
 
     @cached_property
     def _last(self) -> int:
@@ -138,7 +138,7 @@ class UnitSizes:
         """One number for those that these ways have: the weighted median."""
         return self._tails.middle(values)
 
-    def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
+    def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> RowsCut:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
         level = confidence_level(confidence)
         miss = float(1 - level) / 2
@@ -150,7 +150,7 @@ class UnitSizes:
         beyond = 0.0
         if len(above):
             beyond = max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), 2 * miss))
-        return Cut(
+        return RowsCut(
             cap,
             share,
             first,
@@ -164,7 +164,7 @@ class UnitSizes:
 
 
 def share_beyond(
-    histogram: Histogram, counts: Floats, points: Sequence[tuple[Floats, Floats]], miss: float
+    histogram: UnitHistogram, counts: Floats, points: Sequence[tuple[Floats, Floats]], miss: float
 ) -> tuple[float, float, float]:
     """The share of all sizes that lies beyond something, and an interval: those shares s that the noise of the counts
     and the width of the classes allow, Σ N_j (beyond_j - s size_j) = 0.

@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import Floats
 from discreet.query.profile.classes import STARTS
-from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.histogram import UnitHistogram
 
 SLOPES = -np.geomspace(0.3, 40, 40)
 BENDS = -np.concatenate([[0.0], np.geomspace(0.02, 10, 14)])
@@ -46,7 +46,7 @@ class Tails:
         return float(np.exp(self.weights @ np.log(np.maximum(values, 1e-300))))
 
 
-def tails(histogram: Histogram, last: int) -> Tails:
+def tails(histogram: UnitHistogram, last: int) -> Tails:
     """Of sizes per unit, beyond the class ``last``."""
     starts = np.array(STARTS, dtype=float)
     ends = np.append(starts[1:], 1.5 * starts[-1])
