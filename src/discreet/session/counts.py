@@ -14,6 +14,7 @@ from math import pi, sqrt
 from typing import Any
 
 from discreet.errors import NoEstimate
+from discreet.messages import Message, message
 from discreet.query.plan.schema import MAX_ROWS, Declared, Schema, StoredKind, bounds, resolve
 from discreet.query.profile.choose_bounds import choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS
@@ -52,9 +53,9 @@ class OpenTable:
 
     def with_bounds(
         self, schemas: Mapping[str, Schema], profile: Profile
-    ) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
-        """The schemas with the bounds that a profile says; and those that it could not say, in words."""
-        chosen, words = dict[str, Declared](), []
+    ) -> tuple[Mapping[str, Schema], tuple[Message, ...]]:
+        """The schemas with the bounds that a profile says, and a note of each that it could not say."""
+        chosen, notes = dict[str, Declared](), list[Message]()
         for name in self.columns:
             own, values = schemas[self.table].table.columns[name], profile.values(name)
             try:
@@ -63,11 +64,8 @@ class OpenTable:
                 chosen[name] = choose_bounds(values, nullable=own.nullable).declared
             except NoEstimate:
                 chosen[name] = _one_step(schemas[self.table], name)
-                words.append(
-                    f"no value of {self.table}.{name} stood out from the noise of what was bought first: what is said "
-                    "of it is nothing"
-                )
-        return self._declared(schemas, chosen), tuple(words)
+                notes.append(message("no_value_stood_out", column=f"{self.table}.{name}"))
+        return self._declared(schemas, chosen), tuple(notes)
 
     def _declared(self, schemas: Mapping[str, Schema], columns: Mapping[str, Declared]) -> Mapping[str, Schema]:
         own = schemas[self.table]
@@ -84,17 +82,18 @@ def _one_step(schema: Schema, column: str) -> Declared:
 
 def with_chosen_cap(
     schemas: Mapping[str, Schema], table: str, profile: Profile, rho: Fraction, cells: Sequence[int]
-) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
-    """The schemas with a cap for a table, if it is to be chosen, and what it cuts in words.
+) -> tuple[Mapping[str, Schema], tuple[Message, ...]]:
+    """The schemas with a cap for a table, if it is to be chosen, and a note of what it cuts.
 
     ``rho`` pays for noise in tables of so many cells each.
     """
     if not schemas[table].table.caps.auto:
         return schemas, ()
     cap = cap_for_counts(profile.sizes, rho, cells)
-    return with_cap(schemas, table, cap), (
-        f"rows of a unit are weighted down to a cap, chosen here: {profile.cut(cap)}",
-    )
+    cut = profile.cut(cap)
+    shares = (cut.share, cut.low, cut.high)
+    note = message("table_rows_scaled", limit=cap, cut=shares, reach=cut.reach, beyond=cut.beyond)
+    return with_cap(schemas, table, cap), (note,)
 
 
 def cap_for_counts(sizes: UnitSizes, rho: Fraction, cells: Sequence[int]) -> int:

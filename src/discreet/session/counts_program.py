@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.messages import Message, message
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
@@ -51,7 +52,7 @@ class PaidSource:
     pay: PartPayment | _NoPayment
     price: Event | Approx
     kept: Kept
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """What was chosen for it."""
     _begun: bool = field(default=False, init=False)
 
@@ -137,7 +138,7 @@ class CountsStep(Generic[Made]):
     price: Event | Approx
     budget: Mapping[str, Any]
     """The same, for the mechanism."""
-    choose: Callable[[Sequence[TableAnswer]], tuple[EngineSource, tuple[str, ...]]] | None = None
+    choose: Callable[[Sequence[TableAnswer]], tuple[EngineSource, tuple[Message, ...]]] | None = None
     """The source with what is chosen from histograms, which the step before has released; and what was chosen."""
 
     @property
@@ -147,7 +148,7 @@ class CountsStep(Generic[Made]):
 
     def run(self, backend: Backend, pay: PartPayment, kept: Kept, earlier: Sequence[Any]) -> Made:
         """Count, and make of it what the job says."""
-        source, notes = self.source, tuple[str, ...]()
+        source, notes = self.source, tuple[Message, ...]()
         if self.choose is not None:
             source, notes = self.choose(earlier[-1])
         return self.job.work(PaidSource(source, pay, self.price, kept, notes), self.budget)
@@ -189,7 +190,7 @@ def counts_program(
 
         questions = table_questions(table, schemas, left_open.columns)
 
-        def choose(answers: Sequence[TableAnswer]) -> tuple[EngineSource, tuple[str, ...]]:
+        def choose(answers: Sequence[TableAnswer]) -> tuple[EngineSource, tuple[Message, ...]]:
             profile = Profile.of(table, questions, answers)
             bounded, vain = left_open.with_bounds(schemas, profile)
             values = domain_of(table, bounded[table], columns, domain)
@@ -229,12 +230,12 @@ def split(price: Price) -> tuple[Price, Price]:
     return price.times(SHARE), price.times(1 - SHARE)
 
 
-def note_of_profile(whole: Price, left: Price) -> str:
+def note_of_profile(whole: Price, left: Price) -> Message:
     """That a part of the price was spent on a profile.
 
-    >>> note_of_profile(Price(1), Price("9/10"))
-    'epsilon 1/10 of it was spent on a profile, to choose contribution bounds and value bounds'
+    >>> print(note_of_profile(Price(1), Price("9/10")))
+    epsilon 1/10 of the cost was spent on a profile, to choose contribution bounds and value bounds.
     """
     before, after = whole.texts(), left.texts()
-    amounts = [f"{name} {number(before[name]) - number(after[name])}" for name in ("epsilon", "rho") if name in before]
-    return f"{' and '.join(amounts)} of it was spent on a profile, to choose contribution bounds and value bounds"
+    spent = {name: number(before[name]) - number(after[name]) for name in ("epsilon", "rho") if name in before}
+    return message("profile_cost", amounts=tuple(f"{name} {amount}" for name, amount in spent.items()))

@@ -22,6 +22,7 @@ from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.messages import Message
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.shown import brief
@@ -97,7 +98,7 @@ class Answers:
 
     receipt: Receipt | None = None
     """What a session charged for it."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
     __repr__ = brief
 

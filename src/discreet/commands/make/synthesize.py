@@ -13,12 +13,14 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.ask import Bounds, Budget, File, Keys, LedgerFile, Name, Rows, Unit, open_session
 from discreet.commands.output import AsJson, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
+from discreet.messages import Interface
 from discreet.privacy.promises.measures import Approx
 from discreet.synthetic.result import Synthetic
 
@@ -87,7 +89,7 @@ def _print(made: Synthetic, out: Path, remaining: str, as_json: bool, *, remembe
             "spent": str(made.promise),
             "remaining": remaining,
             "complete": made.run.complete,
-            "notes": list(made.notes),
+            "notes": [note.as_json(Interface.COMMAND) for note in made.notes],
             "report": [{"columns": q.columns, "distance": q.distance, "noise": q.noise} for q in report],
             "remembered": remembered,
         }
@@ -99,7 +101,7 @@ def _print(made: Synthetic, out: Path, remaining: str, as_json: bool, *, remembe
         printed.add_row(" x ".join(q.columns), f"{q.distance:.3f}", f"{q.noise:.3f}")
     console.print(printed)
     for note in made.notes:
-        console.print(f"[dim]{note}[/]", highlight=False)
+        console.print(f"[dim]{escape(note.text(Interface.COMMAND))}[/]", highlight=False)
     end = "" if made.run.complete else "; stopped before its end, and paid in full"
     console.print(f"wrote {len(made):,} rows to {out}{end}", highlight=False)
     console.print(
