@@ -18,6 +18,7 @@ from discreet.engines.duckdb.prepared import keep_copy, private_folder
 from discreet.errors import BadParameter, DiscreetError, Unsupported
 from discreet.exact import Number
 from discreet.query.engine import Engine
+from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import EACH_ROW, Schema
 from discreet.query.plan.work import Work
 from discreet.query.run import Quote, works_of
@@ -50,19 +51,15 @@ def usual_works(sql: Callable[[str], _Asked], name: str, schema: Schema) -> tupl
 
 def _usual_questions(name: str, schema: Schema) -> Iterator[str]:
     declared = schema.table.columns
-    keys = [_quoted(name) for name, how in declared.items() if how.keys is not None or how.unknown][:_MOST]
-    numbers = [_quoted(name) for name, how in declared.items() if isinstance(how.low, Fraction)][:_MOST]
+    keys = [quoted(name) for name, how in declared.items() if how.keys is not None or how.unknown][:_MOST]
+    numbers = [quoted(name) for name, how in declared.items() if isinstance(how.low, Fraction)][:_MOST]
     unit = _own_unit(schema.table.unit)
     for key in ("", *keys):
-        counts = ["COUNT(*)", *([] if unit is None else [f"COUNT(DISTINCT {_quoted(unit)})"])]
+        counts = ["COUNT(*)", *([] if unit is None else [f"COUNT(DISTINCT {quoted(unit)})"])]
         of_numbers = [text.format(number) for number in numbers for text in _OF_NUMBERS]
         for select in [*counts, *(of_numbers if key in ("", *keys[:1]) else [])]:
             picked = f"SELECT {key}, {select}" if key else f"SELECT {select}"
-            yield f"{picked} FROM {_quoted(name)}" + (f" GROUP BY {key}" if key else "")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+            yield f"{picked} FROM {quoted(name)}" + (f" GROUP BY {key}" if key else "")
 
 
 def prepared_copies(

@@ -28,6 +28,7 @@ from discreet.learning.preprocessing.columns import COARSE_BINS, Categorical, Co
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.query.plan.types import Boolean
 from discreet.session.backend import Backend
@@ -111,8 +112,8 @@ def _regression(backend: Backend, table: str, declared: Mapping[str, Declared], 
     outputs = ["COUNT(*) AS n"]
     outputs += [f"SUM({x}) AS s{i}" for i, x in enumerate(scaled)]
     outputs += [f"SUM({scaled[i]} * {scaled[j]}) AS p{i}_{j}" for i, j in pairs]
-    not_null = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in declared)
-    query = read_query(backend, f"SELECT {', '.join(outputs)} FROM {_quoted(table)} WHERE {not_null}")  # noqa: S608
+    not_null = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in declared)
+    query = read_query(backend, f"SELECT {', '.join(outputs)} FROM {quoted(table)} WHERE {not_null}")  # noqa: S608
     (answer,) = answers = release_together(backend, (query,), price)
     row: Mapping[str, Any] = answer.rows[0]
     moments = np.empty((len(scaled) + 1, len(scaled) + 1))
@@ -139,7 +140,7 @@ def _bounds(name: str, declared: Declared) -> tuple[Fraction, Fraction]:
 def _scaled(name: str, low: Fraction, high: Fraction) -> str:
     """(2 x - low - high) / (high - low) in whole numbers: the bounds go to -1 and 1."""
     common = lcm(low.denominator, high.denominator)
-    return f"(({2 * common} * {_quoted(name)} - ({(low + high) * common})) / {(high - low) * common})"
+    return f"(({2 * common} * {quoted(name)} - ({(low + high) * common})) / {(high - low) * common})"
 
 
 # --- naive Bayes ------------------------------------------------------------------------------------------------------
@@ -172,17 +173,17 @@ def _column(name: str, declared: Declared) -> Column:
 
 def _code(name: str, column: Column) -> str:
     if isinstance(column, Categorical):
-        return _quoted(name)
+        return quoted(name)
     low, high = number(column.low), number(column.high)
     common = lcm(low.denominator, high.denominator)
-    over = f"{column.size * common} * {_quoted(name)} - ({low * common * column.size})"
+    over = f"{column.size * common} * {quoted(name)} - ({low * common * column.size})"
     return f"LEAST(FLOOR(({over}) / {(high - low) * common}), {column.size - 1})"
 
 
 def _counts(table: str, target: str, codes: tuple[str, ...]) -> str:
-    keys = [f"{_quoted(target)} AS label", *(f"{code} AS code" for code in codes)]
+    keys = [f"{quoted(target)} AS label", *(f"{code} AS code" for code in codes)]
     names = ", ".join(["label", *("code" for _ in codes)])
-    return f"SELECT {', '.join(keys)}, COUNT(*) AS n FROM {_quoted(table)} GROUP BY {names}"  # noqa: S608
+    return f"SELECT {', '.join(keys)}, COUNT(*) AS n FROM {quoted(table)} GROUP BY {names}"  # noqa: S608
 
 
 def _filled(answer: TableAnswer, places: Mapping[Any, int], column: Column | None, size: int) -> Floats:
@@ -269,11 +270,6 @@ def _counted(column: Column) -> Any:
 
 
 # --- all --------------------------------------------------------------------------------------------------------------
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def _deviation(answers: Sequence[TableAnswer]) -> float:

@@ -28,6 +28,7 @@ from discreet.query.estimate.estimators import Estimate, Estimates
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.statistics import Statistic
+from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.query.plan.types import Boolean, Value
 from discreet.query.run import Quote
@@ -154,11 +155,11 @@ def regression(backend: Backend, formula: str, table: str) -> Regression:
         for i, j in combinations_with_replacement(range(len(scaled)), 2)
         if j
     ]
-    not_null = [f"{_quoted(name)} IS NOT NULL" for name in read.columns]
+    not_null = [f"{quoted(name)} IS NOT NULL" for name in read.columns]
     not_null += [
-        f"{_quoted(n)} IN ({', '.join(_literal(k) for k in _listed(d))})" for n, d in declared.items() if d.keys
+        f"{quoted(n)} IN ({', '.join(_literal(k) for k in _listed(d))})" for n, d in declared.items() if d.keys
     ]
-    text = f"SELECT {', '.join(sums)} FROM {_quoted(table)} WHERE {' AND '.join(not_null)}"  # noqa: S608
+    text = f"SELECT {', '.join(sums)} FROM {quoted(table)} WHERE {' AND '.join(not_null)}"  # noqa: S608
     return Regression(read_query(backend, text), formula, columns)
 
 
@@ -207,7 +208,7 @@ def _factor(factor: Factor, declared: Declared) -> list[DesignColumn]:
         return [_numeric(factor.column, declared)]
     return [
         DesignColumn(
-            f"{factor.column}[{key}]", f"CASE WHEN {_quoted(factor.column)} = {_literal(key)} THEN 1 ELSE 0 END",
+            f"{factor.column}[{key}]", f"CASE WHEN {quoted(factor.column)} = {_literal(key)} THEN 1 ELSE 0 END",
             Fraction(0), Fraction(1),
         )
         for key in _listed(declared)[1:]
@@ -216,10 +217,10 @@ def _factor(factor: Factor, declared: Declared) -> list[DesignColumn]:
 
 def _numeric(name: str, declared: Declared) -> DesignColumn:
     if declared.keys is not None:
-        return DesignColumn(name, f"CASE WHEN {_quoted(name)} THEN 1 ELSE 0 END", Fraction(0), Fraction(1))
+        return DesignColumn(name, f"CASE WHEN {quoted(name)} THEN 1 ELSE 0 END", Fraction(0), Fraction(1))
     assert isinstance(declared.low, Fraction)  # noqa: S101 - _declared has seen to it
     assert isinstance(declared.high, Fraction)  # noqa: S101
-    return DesignColumn(name, _quoted(name), declared.low, declared.high)
+    return DesignColumn(name, quoted(name), declared.low, declared.high)
 
 
 def _product(a: DesignColumn, b: DesignColumn) -> DesignColumn:
@@ -262,8 +263,3 @@ def _literal(value: Value) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     return str(value) if isinstance(value, int) else f"DATE '{value}'"
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
