@@ -87,7 +87,11 @@ def rows(folder: Path) -> tuple[dict[str, pa.Table], dict[str, Table]]:
     random, made, declared = Random(20), {}, {}
     for name, table in given.items():
         columns = table["columns"]
-        data = {c: _values(how, table["rows"], random) for c, how in columns.items()}
+        data: dict[str, list[Any]] = {}
+        for column, how in columns.items():
+            values = _values(how, table["rows"], random, data)
+            few = how.get("nulls", 0)
+            data[column] = [None if few and random.randrange(100) < few else value for value in values]
         made[name] = pa.table({c: pa.array(values, _type(columns[c])) for c, values in data.items()})
         said = {c: one for c, how in columns.items() if (one := _declared(how)) is not None}
         if table.get("public"):
@@ -100,8 +104,15 @@ def rows(folder: Path) -> tuple[dict[str, pa.Table], dict[str, Table]]:
     return made, declared
 
 
-def _values(how: Mapping[str, Any], many: int, random: Random) -> list[Any]:
+def _values(how: Mapping[str, Any], many: int, random: Random, beside: Mapping[str, list[Any]]) -> list[Any]:
     match how["type"]:
+        case "bool":
+            return [random.random() < 0.5 for _ in range(many)]
+        case "list":
+            return [random.sample(how["values"], random.randrange(len(how["values"]))) for _ in range(many)]
+        case "later":
+            return [value + timedelta(random.randint(0, how.get("days", 0)), random.randint(0, how.get("seconds", 0)))
+                    for value in beside[how["of"]]]  # fmt: skip
         case "serial":
             return list(range(1, many + 1))
         case "int":
@@ -128,7 +139,8 @@ def _values(how: Mapping[str, Any], many: int, random: Random) -> list[Any]:
 
 def _type(how: Mapping[str, Any]) -> pa.DataType:
     kinds = {"serial": pa.int64(), "int": pa.int64(), "float": pa.float64(), "decimal": pa.decimal128(15, 2),
-             "date": pa.date32(), "time": pa.timestamp("us")}  # fmt: skip
+             "date": pa.date32(), "time": pa.timestamp("us"), "bool": pa.bool_(), "list": pa.list_(pa.string()),
+             "later": pa.date32() if "days" in how else pa.timestamp("us")}  # fmt: skip
     return kinds.get(how["type"], pa.string())
 
 
@@ -137,7 +149,7 @@ def _declared(how: Mapping[str, Any]) -> Any:
         return dp.unknown_keys()
     if "low" in how and how.get("bounds", True):
         return dp.bounds(how["low"], how["high"])
-    return dp.keys(how["values"]) if how["type"] == "choice" and how.get("keys", True) else None
+    return dp.keys(list(dict.fromkeys(how["values"]))) if how["type"] == "choice" and how.get("keys", True) else None
 
 
 # --- asking -----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from tests.helpers.sql_questions import V, read
 REFUSED: list[tuple[str, str, str]] = [
     # E3: subquery oracles
     ("E3", f"{V} WHERE (SELECT COUNT(*) FROM visits WHERE patient_id = 7) = 1", "a subquery inside an expression"),
-    ("E3", f"{V} WHERE cost > 1 OR EXISTS (SELECT 1 FROM patients WHERE id = patient_id)", "a subquery inside"),
     ("E3", f"{V} WHERE cost > ALL (SELECT age FROM patients)", "ANY or ALL"),
     ("E3", f"{V} WHERE cost = ANY (SELECT age FROM patients)", "ANY or ALL"),
     ("E3", f"{V} WHERE note LIKE ANY ('a', 'b')", "ANY or ALL"),
@@ -19,7 +18,6 @@ REFUSED: list[tuple[str, str, str]] = [
     ("E5", "SELECT SUM(cost) OVER (PARTITION BY clinic) FROM visits", "a window function over rows"),
     ("E5", "SELECT ROW_NUMBER() OVER () FROM visits", "a window function"),
     ("E5", "SELECT RANK() FROM visits", "a window function"),
-    ("E5", f"{V} WINDOW w AS (ORDER BY cost)", "WINDOW"),
     ("E5", f"{V} TABLESAMPLE 10 PERCENT", "TABLESAMPLE"),
     ("E5", f"{V} TABLESAMPLE RESERVOIR(10)", "TABLESAMPLE"),
     ("E5", "SELECT DISTINCT ON (clinic) clinic, cost FROM visits", "DISTINCT ON"),

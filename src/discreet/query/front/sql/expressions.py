@@ -163,8 +163,9 @@ def _together(name: str, node: exp.Expr) -> Said:
 def _sum(name: str, node: exp.Expr) -> Said:
     """+ and -, also of a date and an interval."""
     only(node, "this", "expression")
-    if type(node.expression) is exp.Interval and type(node.this) is not exp.Interval:
-        return _later(said(node.this), node.expression, 1 if name == "add" else -1)
+    x, other = node.this, node.expression.unnest()
+    if type(other) is exp.Interval and type(x.unnest()) is not exp.Interval:
+        return _later(said(x), other, 1 if name == "add" else -1)
     return _binary(name, node)
 
 
@@ -433,6 +434,20 @@ def _within_group(node: exp.Expr) -> Said:
     return quantile(said(by.this), said(given[0]), descending=bool(by.args.get("desc")))
 
 
+def _quantile_of(node: exp.Expr) -> Said:
+    """APPROX_QUANTILES(x, 100)[OFFSET(50)] of BigQuery."""
+    only(node, "this", "expressions")
+    call, places = node.this, node.expressions
+    if type(call) is not exp.Anonymous or len(places) != 1 or type(places[0]) is not exp.Anonymous:
+        raise refusal(node)
+    (name, given), (word, at) = _called(call), _called(places[0])
+    numbers = [number(one.this) for one in (*given[1:], *at) if type(one) is exp.Literal]
+    if name.lower() != "approx_quantiles" or (len(given), len(at), len(numbers)) != (2, 1, 2) or not numbers[0]:
+        raise refusal(node)
+    many, place = numbers
+    return quantile(said(given[0]), Literal((place - (word.upper() == "ORDINAL")) / many))
+
+
 _WINDOWS = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead",
                       "first_value", "last_value", "nth_value", "count", "sum", "avg", "min", "max"})  # fmt: skip
 
@@ -510,6 +525,7 @@ _READERS: dict[type[exp.Expr], Callable[[exp.Expr], Said]] = {
     exp.Anonymous: _function,
     exp.Between: _between,
     exp.Boolean: _boolean,
+    exp.Bracket: _quantile_of,
     exp.Case: _case,
     exp.Cast: _cast,
     exp.Column: _column,

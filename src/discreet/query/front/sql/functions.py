@@ -112,9 +112,19 @@ def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False,
         return Total(Aggregate.QUANTILE, arguments, level=MEDIAN)
     found = PLAIN[word]
     check_count(name.upper(), len(arguments), (found.many, found.many))
-    if word == "sum" and isinstance(arguments[0], Literal) and isinstance(arguments[0].value, Fraction):
-        return count() if arguments[0].value == 1 else apply("mul", count(), arguments[0])
+    if word == "sum" and (value := _only_number(arguments[0])) is not None:
+        many = count() if value == arguments[0] else count(arguments[0])
+        return many if value == Literal(Fraction(1)) else apply("mul", many, value)
     return Total(found.aggregate, arguments)
+
+
+def _only_number(part: Said) -> Said | None:
+    """The one number that an expression can be, besides NULL, as in CASE WHEN x THEN 1 END."""
+    values = {part}
+    if isinstance(part, Apply) and part.function == "case":
+        values = {*part.arguments[1::2], part.arguments[-1]} - {Literal(None)}
+    (value,) = values if len(values) == 1 else (None,)
+    return value if isinstance(value, Literal) and type(value.value) is Fraction else None
 
 
 def _derived(word: str, arguments: tuple[Said, ...]) -> Said:

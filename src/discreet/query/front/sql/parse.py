@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -38,6 +38,7 @@ from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, 
 from discreet.query.front.sql.nested_select import joined_rows, named_rows, nested_select, set_of
 from discreet.query.front.sql.outer_select import Asked, NotFlat, outer_select
 from discreet.query.front.sql.refusals import only, refusal
+from discreet.query.front.sql.restated import Listed, restated
 from discreet.query.front.sql.syntax_tree import asked_at, read_select
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
@@ -89,10 +90,11 @@ def question_over_released(text: str, tables: Tables) -> Question:
     return _built(found)
 
 
-def _select(text: str, tables: Tables, dialect: str | None = None) -> exp.Expr:
+def _select(text: str, tables: Tables, dialect: str | None = None, listed: Listed = lambda _: ()) -> exp.Expr:
     names = [column for columns in tables.values() for column in columns]
     node = read_select(text, names, dialect)
     moment = asked_at(node)
+    node = restated(node, listed)
     while type(node) is exp.Subquery:
         if any(value for part, value in node.args.items() if part != "this"):
             raise Unsupported("a clause after the closing parenthesis of a question", "put it inside")
@@ -115,13 +117,21 @@ def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
 
 def select_of(text: str, schemas: Mapping[str, Schema], dialect: str | None = None) -> exp.Expr:
     """The tree of a question about these tables."""
-    return _select(text, {name: schema.fields for name, schema in schemas.items()}, dialect)
+
+    def listed(column: str) -> list[str]:
+        """The listed texts of a column that one table has."""
+        fields = [one for schema in schemas.values() for name, one in schema.fields.items() if match(column, [name])]
+        return (
+            sorted(key for one in fields for key in one.keys or () if isinstance(key, str)) if len(fields) == 1 else []
+        )
+
+    return _select(text, {name: schema.fields for name, schema in schemas.items()}, dialect, listed)
 
 
 def question_of(node: exp.Expr, schemas: Mapping[str, Schema]) -> Question:
     """The plan of a question, from its tree."""
     try:
-        found = _about(node, _known_of(schemas), schemas)
+        found = _about(node, _known_of(schemas))
         moment = asked_at(node)
         return found if moment is None else replace(found, outcome=replace(found.outcome, asked_at=moment))
     except BadQuestion as error:
@@ -150,19 +160,24 @@ def public_relation(node: exp.Expr, schemas: Mapping[str, Schema]) -> tuple[Rela
     return made.relation, made.columns[0]
 
 
-def _about(node: exp.Expr, known: _Known, schemas: Mapping[str, Schema]) -> Question:
+def _about(node: exp.Expr, known: _Known) -> Question:
     try:
         if isinstance(node, exp.SetOperation):
             return _set_of_questions(node, known)
-        found = _question(node, known)
-        if any(isinstance(part, PerUnit | UnitWindows) for part in parts_of(found.source)):
-            lower_relation(found.source, schemas)
+        return _built(_of_rows(node, known))
     except BadQuestion:
         over = _released(node, known)
         if over is None:
             raise
         return _built(over)
-    return found
+
+
+def _of_rows(node: exp.Expr, known: _Known) -> Asked:
+    """A question whose subqueries are rows, or summaries of units: refused if one of them is not."""
+    asked = _asked(node, known)
+    if any(isinstance(part, PerUnit | UnitWindows) for part in parts_of(asked.rows.relation)):
+        lower_relation(asked.rows.relation, known.schemas)
+    return asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +188,12 @@ class _Known:
     ctes: tuple[tuple[str, Rows], ...] = ()
     nodes: tuple[tuple[str, _Cte], ...] = ()
     """The CTEs as they are written, for a SELECT over released rows."""
-    public: frozenset[str] = frozenset()
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
 
     def is_public(self, rows: Rows) -> bool:
         """Whether they are made of public tables alone."""
-        return all(part.table in self.public for part in parts_of(rows.relation) if isinstance(part, Scan))
+        scans = [part.table for part in parts_of(rows.relation) if isinstance(part, Scan)]
+        return all(table in self.schemas and self.schemas[table].table.public for table in scans)
 
     def find(self, name: str) -> tuple[str, Rows]:
         for among in (dict(self.ctes), self.tables):
@@ -225,8 +241,7 @@ class _Known:
 
 
 def _known_of(schemas: Mapping[str, Schema]) -> _Known:
-    public = frozenset(name for name, schema in schemas.items() if schema.table.public)
-    return _Known({name: schema.fields for name, schema in schemas.items()}, public=public)
+    return _Known({name: schema.fields for name, schema in schemas.items()}, schemas=schemas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,12 +303,14 @@ def _released_item(node: exp.Expr, known: _Known) -> tuple[Asked | Question, str
         return (_set_of_questions(inner, inside), name, columns) if _is_grouped(inner) else None
     if type(inner) is not exp.Select:
         return None
+    grouped_here = _is_grouped(inner)
+    if grouped_here and known.schemas:
+        with suppress(BadQuestion):
+            return _of_rows(inner, inside), name, columns
     below = _released(inner, inside)
-    if below is None:
-        if not _is_grouped(inner):
-            return None
+    if below is None and grouped_here:
         below = _asked(inner, inside)
-    return below, name, columns
+    return None if below is None else (below, name, columns)
 
 
 def _is_grouped(node: exp.Expr) -> bool:
@@ -302,7 +319,7 @@ def _is_grouped(node: exp.Expr) -> bool:
         node = node.this
     if isinstance(node, exp.SetOperation):
         return set_distinct(node) or all(_is_grouped(part) for part in set_parts(node))
-    outputs = [output(one) for one in node.expressions if type(one) is not exp.Star]
+    outputs = [output(one) for one in node.expressions if not is_star(one)]
     grouping = node.args.get("group") is not None or is_distinct(node)
     return grouping or _aggregates(*(one.said for one in outputs))
 

@@ -29,6 +29,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("CurrentUser", "CurrentRole", "SessionUser"), ("the user of a database", "leave it out")),
     "Alias": ("a name inside an expression", "give names with AS only after a whole output"),
     "AtTimeZone": ("AT TIME ZONE", "times are read as UTC"),
+    "Bracket": ("a list or an index", "use plain columns, constants, and IN (a, b) for ANY (ARRAY[a, b])"),
     "Collate": ("COLLATE", "texts are compared by code point; use LOWER(x)"),
     "Concat": ("two texts side by side", "write a || b"),
     "Distinct": ("DISTINCT here", "use SELECT DISTINCT or COUNT(DISTINCT x)"),

@@ -189,11 +189,11 @@ _STATEMENTS = frozenset(
     {
         "ALTER", "ANALYZE", "ATTACH", "BEGIN", "CALL", "CHECKPOINT", "COMMENT", "COMMIT", "COPY", "CREATE",
         "DEALLOCATE", "DELETE", "DESC", "DESCRIBE", "DETACH", "DROP", "EXECUTE", "EXPLAIN", "EXPORT", "FORCE", "GRANT",
-        "IMPORT", "INSERT", "INSTALL", "KILL", "LOAD", "MERGE", "PIVOT", "PRAGMA", "PREPARE", "RESET", "REVOKE",
+        "IMPORT", "INSERT", "INSTALL", "KILL", "LOAD", "MERGE", "PRAGMA", "PREPARE", "RESET", "REVOKE",
         "ROLLBACK", "SET", "SHOW", "SUMMARIZE", "TABLE", "TRUNCATE", "UNPIVOT", "UPDATE", "USE", "VACUUM", "VALUES",
     }
 )  # fmt: skip
-_BEGINS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM)
+_BEGINS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM, TokenType.PIVOT)
 
 _PARAMETER = ("a parameter", "write the value itself")
 _LIST = ("a list or an index", "use plain columns, constants, and IN (a, b) for ANY (ARRAY[a, b])")
@@ -238,7 +238,7 @@ def _check_words(found: list[Token]) -> None:
         kind = token.token_type
         if kind is TokenType.SEMICOLON:
             raise Unsupported("a second statement", "ask one SELECT at a time")
-        if kind in _MARKS:
+        if kind in _MARKS and not _is_quantile(found[i - 1 : i + 2]):
             raise Unsupported(*_MARKS[kind])
         before = found[i - 1].token_type if i else None
         if before is TokenType.NUMBER and token.start == found[i - 1].end + 1 and _wordlike(token):
@@ -251,6 +251,12 @@ def _check_words(found: list[Token]) -> None:
             raise Unsupported("a text as a name", 'quote names as "name"')
         if before is TokenType.L_PAREN and i > 1 and _opens_cte(found[i - 2]) and _is_statement(token):
             raise Unsupported(f"the statement {token.text.upper()}", "ask one SELECT")
+
+
+def _is_quantile(words: list[Token]) -> bool:
+    """Whether a bracket is one of APPROX_QUANTILES(x, 100)[OFFSET(50)]."""
+    before, bracket, after = [*map(_word, words), "", ""][:3]
+    return before == ")" and (bracket == "]" or (bracket == "[" and after in ("OFFSET", "SAFE_OFFSET", "ORDINAL")))
 
 
 _INTERVAL = re.compile(r"\s*(?:-?\d+(?:\.\d+)?|(?:-?\d+\s*[a-z]+\s*)+|\d+:\d\d:\d\d)\s*", re.IGNORECASE | re.ASCII)

@@ -7,6 +7,7 @@ decide everything else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -216,7 +217,25 @@ def _convert(name: str, given: list[exp.Expr], spelling: Spelling) -> exp.Expr |
     return _call("left", made, sizes[0]) if to == "TEXT" and len(sizes) == 1 else made
 
 
+_ISO = re.compile(r"(?:%Y-%m-%d|YYYY-MM-DD)(?:[ T](?:%H:%M|HH24:MI)(?:(?::%S|:SS)(?:\.(?:US|FF\d?|MS|%f))?)?)?",
+                  re.IGNORECASE)  # fmt: skip
+
+
+def _written_day(name: str, given: list[exp.Expr], spelling: Spelling) -> exp.Expr | None:
+    """TO_TIMESTAMP('2025-01-31 00:00:00', 'YYYY-MM-DD HH24:MI:SS'): a constant in the form in which all are read."""
+    texts = [one for one in given if type(one) is exp.Literal and one.args.get("is_string")]
+    if len(texts) != len(given) or not 1 <= len(given) <= 2:
+        return None
+    form = next((one for one in texts if _ISO.fullmatch(one.this)), None)
+    text = next((one for one in texts if one is not form), None)
+    if text is None or (len(given) == 2 and form is None):
+        return None
+    return exp.Cast(this=text.copy(), to=exp.DataType(this=exp.DType.DATE if "date" in name else exp.DType.TIMESTAMP))
+
+
 _CALLS: dict[str, Call] = {
+    **dict.fromkeys(("to_timestamp", "to_date", "parse_date", "parse_timestamp", "parse_datetime", "str_to_date",
+                     "strptime"), _written_day),
     **dict.fromkeys(("date_trunc", "datetime_trunc", "timestamp_trunc", "trunc"), _trunc),
     **dict.fromkeys(("date_diff", "datediff", "datetime_diff"), _diff),
     **dict.fromkeys(("date_add", "date_sub", "dateadd", "adddate", "subdate", "datetime_add", "datetime_sub",
