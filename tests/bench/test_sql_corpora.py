@@ -13,8 +13,8 @@ pytestmark = pytest.mark.slow
 
 DASHBOARDS = {"39", "76", "100", "102", "104", "107", "108", "127", "129"}
 NOT_YET: dict[str, set[str]] = {"tpch_like": set(), "clickbench_like": {"36"}, "surveys_like": set(),
-                                "dashboards_like": DASHBOARDS, "hospital_like": {"json mode", "census", "unnest codes"},
-                                "telco_like": {"tenure tsql", "snowflake json", "tags"}}  # fmt: skip
+                                "dashboards_like": DASHBOARDS, "hospital_like": {"census", "unnest codes"},
+                                "telco_like": {"tenure tsql", "tags"}}  # fmt: skip
 """Askable, and refused: keys that are functions of another key; forms that have another one here, which the refusal
 names (regular expressions, places in a text, NOT IN (SELECT ...), ARRAY)."""
 NAMES_NOTHING = {"tpch_like": {"3"}}

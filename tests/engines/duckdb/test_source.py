@@ -33,12 +33,13 @@ def test_stored_types() -> None:
             "1::DECIMAL(38, 30) AS e, 1::FLOAT AS f, 'x'::ENUM('x') AS g, "
             "TIMESTAMP_NS '1969-12-31 23:59:59.999999999' AS h, "
             "TIMESTAMPTZ '2024-01-01 01:00:00+01' AS i, TIMESTAMP_S '2024-01-01 00:00:00' AS j, TIME '10:00' AS k, "
-            "'7d444840-9dc0-11d1-b245-5ffdce74fad2'::UUID AS l"
+            "'7d444840-9dc0-11d1-b245-5ffdce74fad2'::UUID AS l, '{}'::JSON AS m"
         )
         stored = duckdb(threads=1).columns(relation)
     assert stored["d"] == Stored(StoredKind.DECIMAL, 2)
-    assert [stored[name].kind.value for name in "abcefghijk"] == [
+    assert [stored[name].kind.value for name in "abcefghijkm"] == [
         "integer", "integer", "decimal", "other", "real", "text", "timestamp", "timestamp", "timestamp", "other",
+        "text",
     ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def test_stored_types_come_from_the_catalogue(fresh_database: str) -> None:
         "a": StoredKind.INTEGER, "b": StoredKind.INTEGER, "c": StoredKind.INTEGER, "e": StoredKind.OTHER,
         "f": StoredKind.REAL, "g": StoredKind.REAL, "h": StoredKind.TEXT, "i": StoredKind.TEXT, "j": StoredKind.TEXT,
         "k": StoredKind.BOOLEAN, "l": StoredKind.DATE, "m": StoredKind.TIMESTAMP, "n": StoredKind.TIMESTAMP,
-        "o": StoredKind.TEXT, "p": StoredKind.TEXT, "s": StoredKind.OTHER, "t": StoredKind.OTHER, "u": StoredKind.OTHER,
+        "o": StoredKind.TEXT, "p": StoredKind.TEXT, "s": StoredKind.OTHER, "t": StoredKind.OTHER, "u": StoredKind.TEXT,
         "v": StoredKind.OTHER, "w": StoredKind.OTHER, "y": StoredKind.OTHER, "z": StoredKind.TEXT,
         "A": StoredKind.OTHER,
     }  # fmt: skip

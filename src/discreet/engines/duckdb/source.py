@@ -36,6 +36,7 @@ _PLAIN = {
     "FLOAT": StoredKind.REAL,
     "DOUBLE": StoredKind.REAL,
     "VARCHAR": StoredKind.TEXT,
+    "JSON": StoredKind.TEXT,
     "UUID": StoredKind.TEXT,
     "BOOLEAN": StoredKind.BOOLEAN,
     "DATE": StoredKind.DATE,
@@ -67,7 +68,7 @@ _FAR += "TIMESTAMP '-infinity' ELSE CAST({{0}} AS TIMESTAMP) END"
 _NS = "CASE WHEN isfinite({0}) THEN make_timestamp(epoch_ns({0}) // 1000 - CASE WHEN epoch_ns({0}) % 1000 < 0 "
 _NS += "THEN 1 ELSE 0 END) ELSE CAST({0} AS TIMESTAMP) END"
 _TURNED = {
-    "UUID": "CAST({0} AS VARCHAR)",
+    **dict.fromkeys(("UUID", "JSON"), "CAST({0} AS VARCHAR)"),
     "TIMESTAMP_S": _FAR.format("TIMESTAMP_S"),
     "TIMESTAMP_MS": _FAR.format("TIMESTAMP_MS").replace("23:59:59", "23:59:59.999"),
     "TIMESTAMP_NS": _NS,

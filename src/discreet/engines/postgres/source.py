@@ -40,7 +40,7 @@ _KINDS = {
     "varchar": StoredKind.TEXT,
     "bpchar": StoredKind.TEXT,
     "name": StoredKind.TEXT,
-    "uuid": StoredKind.TEXT,
+    **dict.fromkeys(("uuid", "json", "jsonb"), StoredKind.TEXT),
     "bool": StoredKind.BOOLEAN,
     "date": StoredKind.DATE,
     "timestamp": StoredKind.TIMESTAMP,

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from discreet.errors import Unsupported
 from discreet.query.functions.cast_functions import CASTS
 from discreet.query.functions.date_functions import DATE_READINGS, DATES
+from discreet.query.functions.json_values import JSON_READINGS
 from discreet.query.functions.logic_functions import LOGIC, LOGIC_READINGS
 from discreet.query.functions.number_functions import NUMBER_READINGS, NUMBERS
 from discreet.query.functions.record import Function, Reading, check_count
@@ -23,7 +24,8 @@ FAMILIES: dict[str, tuple[Function, ...]] = {
 }
 FUNCTIONS: dict[str, Function] = {each.name: each for family in FAMILIES.values() for each in family}
 BY_SQL_NAME: dict[str, Function] = {name: each for each in FUNCTIONS.values() for name in each.names}
-READINGS: dict[str, Reading] = {**NUMBER_READINGS, **LOGIC_READINGS, **TEXT_READINGS, **DATE_READINGS}
+READINGS: dict[str, Reading] = {**NUMBER_READINGS, **LOGIC_READINGS, **TEXT_READINGS, **JSON_READINGS,
+                                **DATE_READINGS}  # fmt: skip
 PARTS: dict[str, str] = {word: each.name for each in FUNCTIONS.values() for word in each.parts}
 """What EXTRACT and DATE_PART know, besides DOW."""
 OF_RELEASED = frozenset(each.name for each in FUNCTIONS.values() if each.meaning is not None) | {"grouping"}

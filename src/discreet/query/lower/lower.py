@@ -32,6 +32,7 @@ from discreet.query.lower.relation_facts import (
     reads_numbered,
 )
 from discreet.query.lower.relations import lower_all, lower_relation
+from discreet.query.lower.unit_windows import NOT_BY_UNIT, RANKED
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, Remembers, columns
 from discreet.query.plan.key_sets import KeySet
 from discreet.query.plan.names import quoted
@@ -45,6 +46,7 @@ from discreet.query.plan.nodes import (
     Question,
     Relation,
     Scan,
+    outcomes_below,
     parts_of,
 )
 from discreet.query.plan.schema import Caps
@@ -130,7 +132,7 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
     names_of_keys = {key.name for key in question.keys}
     if not question.sets or any(set(names) - names_of_keys or len(set(names)) != len(names) for names in question.sets):
         refuse("each grouping set must consist of keys of the question, each once")
-    keys = tuple(_key(key, source, catalog) for key in question.keys)
+    keys = tuple(_key(key, source, catalog, ranked=_has_windows(question.outcome)) for key in question.keys)
     measures = tuple(_measure(measure, source) for measure in question.measures)
     _check_numbered(source.relation, keys, measures)
     used: list[Expression] = [key.typed.lowered for key in keys]
@@ -219,8 +221,14 @@ def _notes(question: Question, source: Lowered) -> list[Message]:
     return [note for expression in expressions for note in notes(expression, source.fields)]
 
 
-def _key(key: Key, source: Lowered, catalog: Catalog) -> LoweredKey:
+def _has_windows(outcome: Outcome) -> bool:
+    return bool(outcome.windows) or any(_has_windows(below) for below in outcomes_below(outcome))
+
+
+def _key(key: Key, source: Lowered, catalog: Catalog, *, ranked: bool) -> LoweredKey:
     x = typed(key.expression, source.fields)
+    if x.is_unit and ranked:
+        raise Unsupported(NOT_BY_UNIT, RANKED)
     if x.is_unit:
         raise Unsupported(
             f"a group for each unit ({quoted(key.name)})",

@@ -27,6 +27,10 @@ from discreet.query.typing.untyped import as_cells, as_number
 
 NOT_BY_UNIT = "a window over rows of different people"
 """What is refused by that name: the rows of one person would decide what another one's row gets."""
+_BY_UNIT = ("add the unit column to its PARTITION BY, or aggregate first: windows over released groups may be of any "
+            "partition")  # fmt: skip
+RANKED = "for ranks among people use QUANTILE(x, 0.9), or groups by WIDTH_BUCKET(x, low, high, 10)"
+_SHARES = frozenset({"ntile", "percent_rank", "cume_dist"})
 _PLACES = frozenset({"row_number", "rank", "dense_rank"})
 _NEIGHBOURS = frozenset({"lag", "lead"})
 _ENDS = frozenset({"first_value", "last_value"})
@@ -58,13 +62,12 @@ def _window(
 ) -> tuple[list[Window], Expression, TypedColumn]:
     """The lowered windows, what the column is made of, and its kind."""
     what = window.function.upper()
+    partition = [typed(e, source.fields) for e in window.partition]
+    if source.private and not any(names_one_unit(x, catalog) for x in partition):
+        raise Unsupported(NOT_BY_UNIT, RANKED if window.function in _SHARES else _BY_UNIT)
     if window.function not in FUNCTIONS:
         raise Unsupported(f"{what} OVER rows of one unit", f"there are {', '.join(sorted(FUNCTIONS)).upper()}")
     _check_frame(window)
-    partition = [typed(e, source.fields) for e in window.partition]
-    if source.private and not any(names_one_unit(x, catalog) for x in partition):
-        raise Unsupported(NOT_BY_UNIT, "add the unit column to its PARTITION BY, or aggregate first: "
-                          "windows over released groups may be of any partition")  # fmt: skip
     if any(isinstance(x.kind, Real) for x in partition):
         refuse("PARTITION BY needs exact values: ROUND a float, or declare its bounds")
     order = tuple(Order(_ordered(o, source.fields), o.descending) for o in window.order)

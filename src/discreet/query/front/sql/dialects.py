@@ -30,6 +30,8 @@ class Spelling:
     """What DAYOFWEEK calls Sunday."""
     later_first: bool = False
     """Whether DATEDIFF(x, y) of two dates is x - y."""
+    paths: bool = False
+    """Whether x:key is a value of JSON."""
 
 
 DUCKDB = Spelling()
@@ -37,7 +39,7 @@ DIALECTS = {
     "duckdb": DUCKDB,
     "postgres": DUCKDB,
     "redshift": DUCKDB,
-    "snowflake": Spelling(backslashes=True),
+    "snowflake": Spelling(backslashes=True, paths=True),
     "tsql": Spelling(from_sunday=True, days_from=1),
     "bigquery": Spelling(text_in_double_quotes=True, backslashes=True, hash_comments=True, brackets=False,
                          from_sunday=True, days_from=1),

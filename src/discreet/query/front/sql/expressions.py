@@ -408,6 +408,16 @@ def _plain(nodes: Iterable[exp.Expr]) -> tuple[Said, ...]:
     return tuple(said(one) for one in nodes)
 
 
+def _of_json(node: exp.Expr) -> Said:
+    """x ->> 'key', of one key."""
+    only(node, "this", "expression")
+    path = node.expression
+    parts = path.expressions if type(path) is exp.JSONPath else []
+    if [type(part) for part in parts] != [exp.JSONPathRoot, exp.JSONPathKey]:
+        raise refusal(path)
+    return function("json_value", (said(node.this), Literal(f'$."{parts[1].this}"')))
+
+
 def _filter(node: exp.Expr) -> Said:
     only(node, "this", "expression")
     where = node.expression
@@ -536,6 +546,7 @@ _READERS: dict[type[exp.Expr], Callable[[exp.Expr], Said]] = {
     exp.In: _in,
     exp.Interval: _interval,
     exp.Is: _is,
+    exp.JSONExtractScalar: _of_json,
     exp.Like: partial(_like, "like"),
     exp.Literal: _literal,
     exp.Neg: partial(_unary, "neg"),

@@ -33,6 +33,8 @@ from discreet.query.resolve.unresolved import Apply, Name, Said
 
 JOINS = "join with JOIN or LEFT JOIN, on equal columns"
 _UNTIED = ("a join without a pair of equal columns", f"{JOINS}, or write the equality in WHERE")
+_SERIES = ("name a table of the session; in place of a series of days, "
+           "COUNT(*) FILTER (WHERE first <= DATE '2025-03-01' AND last > DATE '2025-03-01') for each of them")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def _item(node: exp.Expr, lookup: Lookup, tied: _Tied) -> Item:
     if type(node) is not exp.Table:
         raise refusal(node)
     if type(node.this) is not exp.Identifier:
-        raise Unsupported("a table function", "name a table of the session")
+        raise Unsupported("a table function", _SERIES)
     checked(node, "this", "alias", "joins", "db", "catalog")  # a schema before the name of a table says nothing here
     own, rows = lookup.table(identifier(node.this))
     name, columns = alias_of(node.args.get("alias"))

@@ -216,16 +216,16 @@ _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31
 _COLLECTS = ("an aggregate that shows rows", "ask for COUNT, SUM, AVG, quantiles, MIN or MAX")
 _FILES = ("a function that reads files or the system", "name a table of the session")
 _PATTERN = ("a regular expression here", "use REGEXP_MATCHES, SPLIT_PART or SUBSTRING")
-_JSON = ("JSON", "store each key that is asked for as a column of its own, in a view or a file")
+_JSON = ("this function of JSON", "write JSON_VALUE(x, '$.key'), or x ->> 'key', for a key of a flat object")
+UNNEST = ("UNNEST", "declare a table or view with a row for each element, and join it on the unit")
 _RANKS = ("a window function without OVER", "write OVER (ORDER BY ...) after it")
 _KNOWN: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("random", "rand", "setseed", "uuid", "gen_random_uuid", "newid"), _CHANCE),
     **dict.fromkeys(("now", "today", "current_date", "current_time", "current_timestamp", "get_current_time"), _CLOCK),
     **dict.fromkeys(("date_add", "date_sub"), ("this DATE_ADD", "write DATE_ADD(d, INTERVAL 1 MONTH)")),
-    **dict.fromkeys(("json_value", "json_extract", "json_extract_scalar", "json_extract_string", "get_json_object",
-                     "json_extract_path_text", "parse_json"), _JSON),
+    **dict.fromkeys(("json_extract", "parse_json", "json_query"), _JSON),
     **dict.fromkeys(
-        ("any_value", "arg_max", "arg_min", "array_agg", "first", "group_concat", "json_agg", "last", "list",
+        ("arg_max", "arg_min", "array_agg", "group_concat", "json_agg", "last", "list",
          "listagg", "string_agg"),
         _COLLECTS,
     ),
@@ -246,6 +246,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
         ("mode", "approx_top_k", "topk", "top_k"),
         ("the most frequent values as one value", "use GROUP BY x ORDER BY COUNT(*) DESC LIMIT 5"),
     ),
+    **dict.fromkeys(("any_value", "first"), ("a value of any row", "use MODE(x) for the most frequent, or GROUP BY x")),
     "histogram": ("HISTOGRAM", "use GROUP BY WIDTH_BUCKET(x, low, high, 10)"),
     **dict.fromkeys(
         ("make_date", "yearweek", "date_from_parts"),
@@ -260,7 +261,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
         ("strptime", "to_timestamp", "parse_date", "str_to_date"),
         ("text as a date by a form of its own", "CAST(x AS DATE) reads 2024-12-31; SUBSTRING and || can rearrange it"),
     ),
-    "unnest": ("UNNEST", "use plain columns"),
+    "unnest": UNNEST,
 }  # fmt: skip
 REFUSED = frozenset(_KNOWN)
 """Functions with a refusal of their own."""

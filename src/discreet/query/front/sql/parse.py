@@ -361,9 +361,7 @@ def _asked(node: exp.Expr, known: _Known) -> Asked:
     checked(node, *SELECT, "qualify")
     known = known.with_ctes(node.args.get("with_"))
     rows, scope = _from(node, known)
-    if any(type(one) is exp.Star for one in node.expressions):
-        raise Unsupported("SELECT *", "ask for aggregates such as COUNT(*), by columns in GROUP BY")
-    outputs = [output(one) for one in node.expressions]
+    outputs = [output(part) for part in node.expressions if not is_star(part)]
     having, order = having_of(node), tuple(order_of(node, outputs))
     limit, offset, qualify = limit_of(node), offset_of(node), qualify_of(node)
     grouping = node.args.get("group") is not None
@@ -372,6 +370,8 @@ def _asked(node: exp.Expr, known: _Known) -> Asked:
     if windowed and not _aggregates(*(one.said for one in outputs)):
         raise Unsupported("a window function over rows", "put it into a subquery, with the unit in PARTITION BY, and "
                           "aggregate outside; or aggregate with GROUP BY first")  # fmt: skip
+    if len(outputs) < len(node.expressions):
+        raise Unsupported("SELECT *", "ask for aggregates such as COUNT(*), by columns in GROUP BY")
     if first_of_each(node, outputs) is not None:
         raise Unsupported("DISTINCT ON", "put it into a subquery, ON the unit, and aggregate outside")
     keys: Sequence[Said]

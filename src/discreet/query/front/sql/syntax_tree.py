@@ -44,9 +44,10 @@ def read_select(text: str, columns: Iterable[str] = (), dialect: str | None = No
     If it names the time of asking, that moment is frozen, and is what ``asked_at`` says of the tree.
     """
     text, moment = frozen(respelled(text, dialect))
-    found = _tokens(text)
+    spelling = spelling_of(dialect)
+    found = _with_paths(_tokens(text)) if spelling.paths else _tokens(text)
     _check_statement(found)
-    tree = translated(_parsed(None, found, text, columns), spelling_of(dialect))
+    tree = translated(_parsed(None, found, text, columns), spelling)
     tree.meta["asked at"] = moment
     return tree
 
@@ -110,6 +111,25 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, column
         raise BadQuestion("this is not SQL that we understand")
     _check_tree(trees[0])
     return trees[0]
+
+
+def _with_paths(found: list[Token]) -> list[Token]:
+    """x:key of Snowflake as (x ->> 'key')."""
+    made: list[Token] = []
+    plain = (TokenType.VAR, TokenType.IDENTIFIER)
+    for i, token in enumerate(found):
+        before, after = found[i - 1 : i], found[i + 1 : i + 2]
+        if token.token_type is TokenType.COLON and made and made[-1].token_type in plain and after:
+            start = len(made) - 1
+            while start >= 2 and made[start - 1].token_type is TokenType.DOT:
+                start -= 2
+            made.insert(start, _changed(token, TokenType.L_PAREN, "("))
+            made.append(_changed(token, TokenType.DARROW, "->>"))
+        elif before and before[0].token_type is TokenType.COLON and made[-1].token_type is TokenType.DARROW:
+            made += [_changed(token, TokenType.STRING, token.text), _changed(token, TokenType.R_PAREN, ")")]
+        else:
+            made.append(token)
+    return made
 
 
 def _with_limit(found: list[Token]) -> list[Token]:
@@ -198,7 +218,7 @@ _BEGINS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM, 
 _PARAMETER = ("a parameter", "write the value itself")
 _LIST = ("a list or an index", "use plain columns, constants, and IN (a, b) for ANY (ARRAY[a, b])")
 _STRUCT = ("a struct or a template", "use plain columns and constants")
-_JSON = ("an operator on JSON", "use plain columns and constants")
+_JSON = ("this operator on JSON", "write x ->> 'key', or JSON_VALUE(x, '$.key'), for a key of a flat object")
 _PREFIXED = ("a text with a prefix or in dollar signs", "write 'text'")
 _MARKS: dict[TokenType, tuple[str, str]] = {
     **dict.fromkeys(
@@ -206,7 +226,7 @@ _MARKS: dict[TokenType, tuple[str, str]] = {
     ),
     **dict.fromkeys((TokenType.L_BRACKET, TokenType.R_BRACKET), _LIST),
     **dict.fromkeys((TokenType.L_BRACE, TokenType.R_BRACE, TokenType.BLOCK_START, TokenType.BLOCK_END), _STRUCT),
-    **dict.fromkeys((TokenType.ARROW, TokenType.DARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW), _JSON),
+    **dict.fromkeys((TokenType.ARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW), _JSON),
     **dict.fromkeys(
         (TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING,
          TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.UNICODE_STRING),
@@ -316,6 +336,7 @@ _OTHER_TYPES = {"FLOAT64": TokenType.DOUBLE, "INT64": TokenType.BIGINT, "STRING"
                 "TIMESTAMP_NTZ": TokenType.TIMESTAMP, "INTEGER": TokenType.BIGINT}  # fmt: skip
 CASTS = "cast to BIGINT, DECIMAL(p, s), DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
 _CAST = ("a cast to this type", CASTS)
+_TIME = ("the time of a day as a value", "use EXTRACT(HOUR FROM x), or HOUR(x) * 60 + MINUTE(x)")
 
 
 def is_plain_name(word: str) -> bool:
@@ -383,6 +404,8 @@ def _target(i: int, found: list[Token]) -> Token:
     token = found[i]
     if (other := _OTHER_TYPES.get(_word(token))) is not None:
         token = _changed(token, other, token.text)
+    if token.token_type is TokenType.TIME:
+        raise Unsupported(*_TIME)
     if token.token_type not in _SCALARS:
         raise Unsupported(*_CAST)
     sized = i + 1 < len(found) and found[i + 1].token_type is TokenType.L_PAREN
