@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+import discreet
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front import verbs as dp
 from discreet.query.front.frame import Frame, having, limit, order_by
@@ -55,6 +56,26 @@ def test_frames_never_change() -> None:
     before.filter("cost > 1").select("cost").agg(dp.count())
     assert (before.rows, before.units) == (frame().rows, frame().units)
     assert repr(before) == "Frame(patient_id, clinic, cost, day, visit cost)"
+
+
+@pytest.mark.parametrize(
+    ("verb", "suggested"),
+    [
+        ("groupby", '.group_by("clinic").agg(n=dp.agg.count())'), ("where", '.filter("cost > 5")'),
+        ("value_counts", '.group_by("clinic").agg(n=dp.agg.count())'), ("merge", '.join(other, on="patient_id")'),
+        ("count", ".agg(n=dp.agg.count())"), ("__getitem__", '.select("clinic", "cost")'),
+        ("__getitem__", '.filter("cost > 5")'),
+    ],
+)  # fmt: skip
+def test_a_refused_verb_shows_one_that_works(verb: str, suggested: str) -> None:
+    rows = {"patient_id": [1, 2], "clinic": ["N", "S"], "cost": [3, 4]}
+    table = discreet.table(rows, unit="patient_id", max_rows=1)
+    session = discreet.Session(visits=table, budget=discreet.Pure(1), progress=False)
+    with pytest.raises(Unsupported) as caught:
+        getattr(session["visits"], verb)("clinic")
+    assert suggested in str(caught.value)
+    names = {"frame": session["visits"], "other": session["visits"].select("patient_id"), "dp": discreet}
+    assert eval(f"frame{suggested}", names) is not None  # noqa: S307 - a text of ours
 
 
 def test_columns_follow() -> None:

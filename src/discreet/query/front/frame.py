@@ -210,6 +210,9 @@ class Frame(Generic[Q]):
         return Grouped(self, ()).agg(*outputs, **named)
 
     groupby = _not_here("groupby", 'write .group_by("clinic").agg(n=dp.agg.count())')
+    value_counts = _not_here("value_counts", 'write .group_by("clinic").agg(n=dp.agg.count())')
+    merge = _not_here("merge", 'write .join(other, on="patient_id")')
+    describe = _not_here("describe of rows", "write session.profile(...), which is private")
     where = _not_here("where", 'write .filter("cost > 5")')
     count = _not_here("count of rows", "write .agg(n=dp.agg.count())")
     __getitem__ = _not_here("frame[...]", 'write .select("clinic", "cost"), or .filter("cost > 5") for rows')

@@ -23,8 +23,8 @@ _PLACES = (2, 3, 4, 5)
 
 def _key(path: object) -> str:
     text = path.value if isinstance(path, Literal) else None
-    parts = _PATH.fullmatch(text) if isinstance(text, str) else None
-    if parts is None or len(text or "") > 100:
+    parts = _PATH.fullmatch(text) if isinstance(text, str) and len(text) <= 100 else None
+    if parts is None:
         raise Unsupported("this path into JSON", _HINT)
     return next(part for part in parts.groups() if part is not None)
 

@@ -6,7 +6,7 @@ A name may still be ambiguous or unknown, and an aggregate may stand where none 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -131,6 +131,19 @@ def checked_number(value: Fraction) -> Fraction:
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > _LONGEST_BITS:
         raise BadQuestion("a number here has too many digits; numbers have at most 60")
     return value
+
+
+def over_parts(said: Said, change: Callable[[Said], Said]) -> Said:
+    """The same with its parts changed; an aggregate is left as it is."""
+    match said:
+        case Apply(function=function, arguments=arguments):
+            return apply(function, *map(change, arguments))
+        case Windowed(arguments=arguments, partition=partition, order=order):
+            arguments, partition = (tuple(map(change, parts)) for parts in (arguments, partition))
+            ordered = tuple((change(by), down) for by, down in order)
+            return replace(said, arguments=arguments, partition=partition, order=ordered)
+        case _:
+            return said
 
 
 # --- looking ----------------------------------------------------------------------------------------------------------

@@ -40,8 +40,8 @@ EXISTS = "EXISTS (SELECT 1 FROM visits v WHERE v.id = p.pid AND v.x > p.low)"
         "PIVOT visits ON c USING COUNT(*) GROUP BY k",
         "PIVOT visits ON c IN ('y', 'x') USING SUM(x) AS total, COUNT(*) GROUP BY k",
         "SELECT * FROM (SELECT k, c, x FROM visits) AS s PIVOT (SUM(x) FOR c IN ('x', 'y')) AS p",
-        "SELECT k, MODE(c) AS usual FROM visits WHERE x <> 4 GROUP BY k",
-        "SELECT MODE() WITHIN GROUP (ORDER BY k) AS usual FROM visits WHERE x > 1 AND x < 9",
+        "SELECT k, MODE(c) AS usual FROM visits WHERE x > 1 AND x < 9 GROUP BY k",
+        "SELECT MODE() WITHIN GROUP (ORDER BY k) AS usual FROM visits WHERE x > 1",
         "SELECT MODE(v.k) AS usual, p.city FROM visits v JOIN people p ON p.pid = v.id "
         "WHERE x > 1 AND x <> 3 GROUP BY p.city",
         f"SELECT city, SUM(CASE WHEN {EXISTS} THEN 1 ELSE 0 END) AS n FROM people p GROUP BY city",

@@ -93,31 +93,13 @@ def set_parts(node: exp.SetOperation) -> list[exp.Expr]:
     return found
 
 
-def where_of(node: exp.Expr) -> Said | None:
-    """What WHERE says."""
-    where = node.args.get("where")
-    if where is None:
+def condition_of(node: exp.Expr, clause: str) -> Said | None:
+    """What WHERE, HAVING or QUALIFY says, by its name in the tree."""
+    condition = node.args.get(clause)
+    if condition is None:
         return None
-    only(where, "this")
-    return said(where.this)
-
-
-def having_of(node: exp.Expr) -> Said | None:
-    """What HAVING says."""
-    having = node.args.get("having")
-    if having is None:
-        return None
-    only(having, "this")
-    return said(having.this)
-
-
-def qualify_of(node: exp.Expr) -> Said | None:
-    """What QUALIFY says."""
-    qualify = node.args.get("qualify")
-    if qualify is None:
-        return None
-    only(qualify, "this")
-    return said(qualify.this)
+    only(condition, "this")
+    return said(condition.this)
 
 
 def order_of(node: exp.Expr, outputs: Sequence[Output]) -> list[tuple[Said, bool]]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.front.sql.clauses import SELECT, checked, limit_of, order_of, where_of
+from discreet.query.front.sql.clauses import SELECT, checked, condition_of, limit_of, order_of
 from discreet.query.front.sql.expressions import output, said
 from discreet.query.front.sql.from_clause import Item, Lookup, alias_of, conjuncts, from_clause, pair_of
 from discreet.query.front.sql.syntax_tree import chain
@@ -32,7 +32,7 @@ from discreet.query.resolve.build import (
     windowed,
 )
 from discreet.query.resolve.resolve import Scope, Source, grouped, output_names, rowwise, summarised
-from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, apply, parts_of
+from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, over_parts, parts_of
 
 _FORM = (
     "this subquery in a condition",
@@ -110,7 +110,7 @@ def split_where(node: exp.Expr) -> tuple[list[Said], list[exp.Expr]]:
     parts = [_bare(part) for part in (chain(where.this) if type(where.this) is exp.And else [where.this])]
     asking = [part for part in parts if _subquery(part) is not None]
     if not asking:
-        found = where_of(node)
+        found = condition_of(node, "where")
         return ([] if found is None else conjuncts(found)), []
     plain = [one for part in parts if part not in asking for one in conjuncts(said(part))]
     return plain, asking
@@ -341,7 +341,7 @@ def _of_nothing(part: Said) -> Said:
     match part:
         case Total(aggregate=aggregate):
             return Literal(Fraction(0)) if aggregate in _COUNTS else _EMPTY
-        case Apply(function=function, arguments=arguments):
-            return apply(function, *map(_of_nothing, arguments))
+        case Apply():
+            return over_parts(part, _of_nothing)
         case _:
             return part

@@ -33,8 +33,10 @@ from discreet.query.resolve.unresolved import Apply, Name, Said
 
 JOINS = "join with JOIN or LEFT JOIN, on equal columns"
 _UNTIED = ("a join without a pair of equal columns", f"{JOINS}, or write the equality in WHERE")
-_SERIES = ("name a table of the session; in place of a series of days, "
-           "COUNT(*) FILTER (WHERE first <= DATE '2025-03-01' AND last > DATE '2025-03-01') for each of them")  # fmt: skip
+_SERIES = (
+    "name a table of the session; in place of a series of days, "
+    "COUNT(*) FILTER (WHERE first <= DATE '2025-03-01' AND last > DATE '2025-03-01') for each of them"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,7 +246,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
         ("mode", "approx_top_k", "topk", "top_k"),
         ("the most frequent values as one value", "use GROUP BY x ORDER BY COUNT(*) DESC LIMIT 5"),
     ),
-    **dict.fromkeys(("any_value", "first"), ("a value of any row", "use MODE(x) for the most frequent, or GROUP BY x")),
+    **dict.fromkeys(("any_value", "first"), ("a value of any row", "use MODE for the most frequent, or GROUP BY x")),
     "histogram": ("HISTOGRAM", "use GROUP BY WIDTH_BUCKET(x, low, high, 10)"),
     **dict.fromkeys(
         ("make_date", "yearweek", "date_from_parts"),

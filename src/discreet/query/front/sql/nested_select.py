@@ -16,14 +16,12 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import (
     SELECT,
     checked,
-    having_of,
+    condition_of,
     is_distinct,
     keys_of,
     limit_of,
     offset_of,
     order_of,
-    qualify_of,
-    where_of,
 )
 from discreet.query.front.sql.expressions import identifier, output, said
 from discreet.query.front.sql.from_clause import conjuncts, equal_columns
@@ -82,7 +80,7 @@ def nested_select(node: exp.Expr, rows: ReleasedRows, where: Sequence[Said] | No
             outputs += [Output(Name(column, table)) for table, column in spelled]
         else:
             outputs.append(output(one))
-    having, group = having_of(node), node.args.get("group") is not None
+    having, group = condition_of(node, "having"), node.args.get("group") is not None
     keys, sets = keys_of(node, outputs, scope)
     if sets is not None:
         raise Unsupported("ROLLUP, CUBE or GROUPING SETS over released groups", "use them where rows are grouped")
@@ -95,9 +93,11 @@ def nested_select(node: exp.Expr, rows: ReleasedRows, where: Sequence[Said] | No
     elif not totals:
         keys = [Name(column, table) for table, column in spelled]
     order = order_of(node, outputs)
-    found = grouped(scope, keys=keys, outputs=outputs, having=having, order=order, qualify=qualify_of(node))
+    found = grouped(
+        scope, keys=keys, outputs=outputs, having=having, order=order, qualify=condition_of(node, "qualify")
+    )
     below = rows.question
-    filters = where if where is not None else conjuncts_of(where_of(node))
+    filters = where if where is not None else conjuncts_of(condition_of(node, "where"))
     if filters:
         below = _filtered(below, scope, filters)
     return over_released(found, below, regroup=totals or distinct, limit=limit_of(node), offset=offset_of(node))
@@ -326,7 +326,7 @@ def joined_rows(
     node: exp.Expr, first: ReleasedRows, joins: Sequence[tuple[exp.Expr, ReleasedRows]]
 ) -> tuple[ReleasedRows, list[Said]]:
     """The released rows of FROM and its joins, and what is left of WHERE."""
-    left = conjuncts_of(where_of(node))
+    left = conjuncts_of(condition_of(node, "where"))
     rows = first
     for join, other in joins:
         only(join, "this", "on", "using", "side", "kind", "method")

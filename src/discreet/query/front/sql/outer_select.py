@@ -12,22 +12,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.front.sql.clauses import (
-    SELECT,
-    checked,
-    having_of,
-    is_distinct,
-    limit_of,
-    offset_of,
-    order_of,
-    qualify_of,
-    where_of,
-)
+from discreet.query.front.sql.clauses import SELECT, checked, condition_of, is_distinct, limit_of, offset_of, order_of
 from discreet.query.front.sql.expressions import output
 from discreet.query.front.sql.refusals import only
 from discreet.query.resolve.build import Rows, match
 from discreet.query.resolve.resolve import Scope, Source, output_names
-from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, apply, parts_of
+from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, apply, over_parts, parts_of
 
 
 class NotFlat(Exception):
@@ -62,7 +52,7 @@ def outer_select(node: exp.Expr, inner: Asked, name: str | None, columns: Sequen
     over = _Over(scope, dict(zip(spelled, said, strict=True)))
     outputs = _outputs(node, spelled)
     totals = any(isinstance(part, Total) for one in outputs for part in _outside_windows(one.said))
-    if totals or having_of(node) is not None or node.args.get("group") is not None:
+    if totals or condition_of(node, "having") is not None or node.args.get("group") is not None:
         raise NotFlat
     if is_distinct(node):
         raise NotFlat
@@ -70,7 +60,7 @@ def outer_select(node: exp.Expr, inner: Asked, name: str | None, columns: Sequen
 
 
 def _merged(node: exp.Expr, inner: Asked, outputs: list[Output], over: _Over) -> Asked:
-    where, passed = where_of(node), qualify_of(node)
+    where, passed = condition_of(node, "where"), condition_of(node, "qualify")
     aliases = {one.name: one.said for one in outputs if one.name is not None}
     order = tuple((over.said(by, aliases), down) for by, down in order_of(node, outputs))
     limit, offset = limit_of(node), offset_of(node)
@@ -134,17 +124,9 @@ def _whole(said: Said, inner: Asked, *, keys_first: bool = False) -> Said:
             pinned = _pinned(said, inner.scope)
             is_key = any(_pinned(key, inner.scope) == pinned for key in inner.keys)
             return pinned if not known or (keys_first and is_key) else _pinned(aliases[known[0]], inner.scope)
-        case Apply(function=function, arguments=arguments):
-            return apply(function, *(_whole(a, inner, keys_first=keys_first) for a in arguments))
-        case Windowed(arguments=arguments, partition=partition, order=order):
-            return replace(
-                said,
-                arguments=tuple(_whole(a, inner) for a in arguments),
-                partition=tuple(_whole(p, inner) for p in partition),
-                order=tuple((_whole(by, inner), down) for by, down in order),
-            )
         case _:
-            return said
+            first = keys_first and not isinstance(said, Windowed)
+            return over_parts(said, lambda part: _whole(part, inner, keys_first=first))
 
 
 def _pinned(said: Said, scope: Scope) -> Said:
@@ -157,17 +139,8 @@ def _pinned(said: Said, scope: Scope) -> Said:
                 return said
             tables = [s.name for s in scope.sources if place in s.columns.values()]
             return Name(column, tables[0])
-        case Apply(function=function, arguments=arguments):
-            return apply(function, *(_pinned(a, scope) for a in arguments))
-        case Windowed(arguments=arguments, partition=partition, order=order):
-            return replace(
-                said,
-                arguments=tuple(_pinned(a, scope) for a in arguments),
-                partition=tuple(_pinned(p, scope) for p in partition),
-                order=tuple((_pinned(by, scope), down) for by, down in order),
-            )
         case _:
-            return said
+            return over_parts(said, lambda part: _pinned(part, scope))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,18 +160,11 @@ class _Over:
                 return self.columns[self.scope.find(said)]
             case Apply(function="grouping"):
                 raise Unsupported("GROUPING of released groups", "use it in the SELECT that groups")
-            case Apply(function=function, arguments=arguments):
-                return apply(function, *(self.said(a, aliases) for a in arguments))
-            case Windowed(arguments=arguments, partition=partition, order=order):
-                if any(isinstance(part, Total) for one in arguments for part in parts_of(one)):
-                    raise NotFlat
-                return replace(
-                    said,
-                    arguments=tuple(self.said(a, aliases) for a in arguments),
-                    partition=tuple(self.said(p, aliases) for p in partition),
-                    order=tuple((self.said(by, aliases), down) for by, down in order),
-                )
             case Total():
                 raise NotFlat
+            case Windowed(arguments=arguments) if any(
+                isinstance(x, Total) for part in arguments for x in parts_of(part)
+            ):
+                raise NotFlat
             case _:
-                return said
+                return over_parts(said, lambda part: self.said(part, aliases))

@@ -20,14 +20,13 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import (
     SELECT,
     checked,
+    condition_of,
     first_of_each,
-    having_of,
     is_distinct,
     keys_of,
     limit_of,
     offset_of,
     order_of,
-    qualify_of,
     set_distinct,
     set_parts,
 )
@@ -59,7 +58,7 @@ from discreet.query.resolve.build import (
     unknown,
 )
 from discreet.query.resolve.resolve import Scope, ask, grouped, output_names, rowwise, summarised, with_windows
-from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, apply, has_total
+from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, has_total, over_parts
 from discreet.query.resolve.unresolved import parts_of as parts
 
 Tables = Mapping[str, Iterable[str]]
@@ -152,7 +151,7 @@ def public_relation(node: exp.Expr, schemas: Mapping[str, Schema]) -> tuple[Rela
     if node.args.get("group") is None and has_total(outputs[0].said):
         inner = known.with_ctes(node.args.get("with_"))
         rows, scope = _from(node, inner)
-        found = grouped(scope, keys=[], outputs=outputs, having=having_of(node))
+        found = grouped(scope, keys=[], outputs=outputs, having=condition_of(node, "having"))
         one = replace(found, keys=(Key("one row", PlanLiteral(True)),))
         made = summarised(rows, one)
         return made.relation, made.columns[-1]
@@ -362,8 +361,8 @@ def _asked(node: exp.Expr, known: _Known) -> Asked:
     known = known.with_ctes(node.args.get("with_"))
     rows, scope = _from(node, known)
     outputs = [output(part) for part in node.expressions if not is_star(part)]
-    having, order = having_of(node), tuple(order_of(node, outputs))
-    limit, offset, qualify = limit_of(node), offset_of(node), qualify_of(node)
+    having, order = condition_of(node, "having"), tuple(order_of(node, outputs))
+    limit, offset, qualify = limit_of(node), offset_of(node), condition_of(node, "qualify")
     grouping = node.args.get("group") is not None
     totals = having is not None or any(has_total(one.said) for one in outputs)
     windowed = totals and having is None and not grouping
@@ -432,7 +431,7 @@ def _rows(node: exp.Expr, known: _Known) -> Rows:
     checked(node, *SELECT, "qualify")
     known = known.with_ctes(node.args.get("with_"))
     rows, scope = _from(node, known)
-    having, distinct, grouping = having_of(node), is_distinct(node), node.args.get("group") is not None
+    having, distinct, grouping = condition_of(node, "having"), is_distinct(node), node.args.get("group") is not None
     if having is None and not grouping:
         found = _selected(node, rows, scope, distinct=distinct)
         if found is not None:
@@ -450,7 +449,7 @@ def _rows(node: exp.Expr, known: _Known) -> Rows:
     keys, sets = keys_of(node, outputs, scope)
     if sets is not None:
         raise Unsupported("ROLLUP, CUBE or GROUPING SETS in a subquery", "use them at the end")
-    passed = qualify_of(node)
+    passed = condition_of(node, "qualify")
     return summarised(rows, grouped(scope, keys=keys, outputs=outputs, having=having, qualify=passed))
 
 
@@ -518,9 +517,9 @@ def _passing(node: exp.Expr, outputs: Sequence[Output], scope: Scope) -> list[Sa
         match part:
             case Name(table=None) if scope.has(part) is None and len(found := match(part.column, aliases)) == 1:
                 return aliases[found[0]]
-            case Apply(function=function, arguments=arguments):
-                return apply(function, *map(meant, arguments))
+            case Apply():
+                return over_parts(part, meant)
             case _:
                 return part
 
-    return [meant(one) for one in (qualify_of(node), first_of_each(node, outputs)) if one is not None]
+    return [meant(one) for one in (condition_of(node, "qualify"), first_of_each(node, outputs)) if one is not None]

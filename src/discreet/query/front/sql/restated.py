@@ -206,4 +206,6 @@ def _mode_of(node: exp.Expr) -> exp.Expr | None:
     given = node.expression.expressions if type(node) is exp.WithinGroup else call.expressions
     if len(given) != 1 or (type(node) is exp.WithinGroup and call.expressions):
         raise BadQuestion("write MODE(x), or MODE() WITHIN GROUP (ORDER BY x)")
-    return given[0].this if type(given[0]) is exp.Ordered else given[0]
+    (value,) = given
+    ordered: exp.Expr = value.this if type(value) is exp.Ordered else value
+    return ordered
