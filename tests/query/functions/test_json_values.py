@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -14,8 +15,10 @@ import pytest
 import discreet as dp
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.memory.engine import memory
+from discreet.engines.postgres.engine import postgres
 from discreet.errors import Unsupported
 from discreet.query.engine import Engine
+from tests.helpers.postgres_engine import execute
 
 KEYS = ["mode", "m", "mode2", "a-b"]
 VALUES = ["mode", "m", "", "x y", ",", "}", ":", "walk-in", "null", 0, 7, -3, 12345, True, False, None, "ä"]
@@ -55,11 +58,25 @@ def counts(engine: Engine, text: str, rows: list[str | None]) -> dict[object, in
 def test_what_json_says(engine: Callable[[], Engine], key: str) -> None:
     rows = [text for text in texts(60) for _ in range(30)]
     found = counts(engine(), f"SELECT JSON_VALUE(x, '$.\"{key}\"') AS k, COUNT(*) AS n FROM t GROUP BY 1", rows)
-    wanted: dict[object, int] = {}
-    for text in rows:
-        value = right(text, key)
-        wanted[value] = wanted.get(value, 0) + 1
-    assert found == wanted
+    assert found == Counter(right(text, key) for text in rows)
+
+
+@pytest.mark.slow
+def test_the_same_on_postgresql(fresh_database: str) -> None:
+    rows = [text for text in texts(40) for _ in range(30)]
+    execute(fresh_database, "CREATE TABLE t (id bigint, x text, j json)")
+    lines = ", ".join(f"({i}, {_quoted(text)}, {_quoted(text)})" for i, text in enumerate(rows))
+    execute(fresh_database, f"INSERT INTO t VALUES {lines}")
+    for column in "xj":
+        text = f"SELECT {column} ->> 'mode' AS k, COUNT(*) AS n FROM t GROUP BY 1"
+        table = dp.table("t", unit="id", max_rows=1, columns={column: dp.unknown_keys()})
+        session = dp.Session(t=table, engine=postgres(fresh_database), budget=dp.Approx(10**9, "0.1"), progress=False)
+        answer = session.sql(text).release(epsilon=10**6, delta="0.01")
+        assert {row["k"]: row["n"] for row in answer.rows} == Counter(right(each, "mode") for each in rows)
+
+
+def _quoted(text: str | None) -> str:
+    return "NULL" if text is None else "'" + text.replace("'", "''") + "'"
 
 
 @pytest.mark.parametrize("text", ['{"mode": {"a": 1}}', '{"a": [1], "mode": "x"}', '["mode"]', "", "mode", '"mode"',
