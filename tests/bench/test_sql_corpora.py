@@ -11,7 +11,7 @@ from discreet.errors import BadQuestion
 
 pytestmark = pytest.mark.slow
 
-DASHBOARDS = {"39", "76", "100", "102", "104", "107", "108", "127", "129"}
+DASHBOARDS = {"39", "76", "102", "104", "107", "127", "129"}
 NOT_YET: dict[str, set[str]] = {"tpch_like": set(), "clickbench_like": {"36"}, "surveys_like": set(),
                                 "dashboards_like": DASHBOARDS, "hospital_like": {"census", "unnest codes"},
                                 "telco_like": {"tenure tsql", "tags"}}  # fmt: skip

@@ -293,7 +293,7 @@ SELECT clinic, COUNT(*) AS n FROM visits WHERE channel <> 'WEB' GROUP BY clinic 
 -- 146: in tsql
 SELECT DATEDIFF(week, '2025-01-01', day) AS w, COUNT(*) AS n FROM visits WHERE DATEPART(weekday, day) = 1 GROUP BY DATEDIFF(week, '2025-01-01', day) ORDER BY w;
 ==
-SELECT DATE_DIFF('week', DATE '2025-01-02', day + 1) AS w, COUNT(*) AS n FROM visits WHERE DAYOFWEEK(day) = 0 GROUP BY 1 ORDER BY 1;
+SELECT (CAST(DATE_TRUNC('week', day + 1) AS DATE) - DATE '2024-12-30') // 7 AS w, COUNT(*) AS n FROM visits WHERE DAYOFWEEK(day) = 0 GROUP BY 1 ORDER BY 1;
 -- 147: in bigquery
 SELECT DATE_TRUNC(day, WEEK) AS w, COUNT(*) AS n FROM `shop.visits` WHERE channel = "WEB" GROUP BY w ORDER BY w;
 ==

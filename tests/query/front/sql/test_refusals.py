@@ -164,7 +164,6 @@ REFUSED: list[tuple[str, str, str]] = [
     ("-", f"{V} WHERE at AT TIME ZONE 'UTC' = at", "AT TIME ZONE"),
     ("-", f"{V} WHERE TRIM(BOTH 'x' FROM note) = 'a'", "TRIM of other characters"),
     ("-", f"{V} WHERE note SIMILAR TO 'a'", "a regular expression"),
-    ("-", f"{V} WHERE POSITION('a' IN note) > 0", "POSITION"),
     ("-", f"{V} WHERE DATE_FORMAT(day, '%x') = 'a'", "this form of DATE_FORMAT"),
     ("-", f"{V} WHERE DATE_FORMAT(day, 'yyyy ww') = 'a'", "this form of DATE_FORMAT"),
     ("-", "SELECT STRING_AGG(note, ',') FROM visits", "an aggregate that shows rows"),

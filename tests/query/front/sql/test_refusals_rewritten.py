@@ -42,7 +42,7 @@ REWRITTEN = [
      "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic ORDER BY COUNT(*) DESC LIMIT 5"),
     ("SELECT HISTOGRAM(cost) FROM visits", "GROUP BY WIDTH_BUCKET(x, low, high, 10)",
      "SELECT WIDTH_BUCKET(cost, 0, 50, 10) AS k, COUNT(*) AS n FROM visits GROUP BY WIDTH_BUCKET(cost, 0, 50, 10)"),
-    (f"{V} WHERE POSITION('a' IN note) > 0", "STRPOS(x, 'text')", f"{V} WHERE STRPOS(note, 'a') > 0"),
+    (f"{V} WHERE POSITION('a', note) > 0", "STRPOS(x, 'text')", f"{V} WHERE STRPOS(note, 'a') > 0"),
     (f"{V} WHERE AGE(at, day) = 1", "DATE_DIFF('day', earlier, later)", f"{V} WHERE DATE_DIFF('day', day, at) = 1"),
     (f"{V} WHERE EXTRACT(DAY FROM AGE(at, day)) = 1", "DATE_DIFF('day', earlier, later)",
      f"{V} WHERE DATE_DIFF('day', day, at) = 1"),

@@ -18,6 +18,15 @@ def asked(select: str, dialect: str | None = None) -> Question:
 
 
 SAME = [
+    (None, "POSITION('a' IN note) > 0", "STRPOS(note, 'a') > 0"),
+    (
+        None,
+        "at > TO_TIMESTAMP('2025-01-02 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')",
+        "at > TIMESTAMP '2025-01-02'",
+    ),
+    (None, "day > TO_DATE('2025-01-02', 'YYYY-MM-DD')", "day > DATE '2025-01-02'"),
+    (None, "day > PARSE_DATE('%Y-%m-%d', '2025-01-02')", "day > DATE '2025-01-02'"),
+    (None, "at > TIMESTAMP '2025-01-02' + (INTERVAL '-1 year')", "at > TIMESTAMP '2025-01-02' - INTERVAL 1 YEAR"),
     (None, "DATE_TRUNC(at, MONTH) = at", "DATE_TRUNC('month', at) = at"),
     (None, "DATE_TRUNC(day, MONTH) = day", "DATE_TRUNC('month', day) = day"),
     (None, "DATE_TRUNC(month, day) = day", "DATE_TRUNC('month', day) = day"),

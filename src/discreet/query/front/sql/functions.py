@@ -252,7 +252,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
         ("make_date", "yearweek", "date_from_parts"),
         ("a date made of its parts", "use DATE_TRUNC('month', d), or STRFTIME(d, '%Y-%m') for text"),
     ),
-    "position": ("POSITION", "write STRPOS(x, 'text')"),
+    "position": ("this POSITION", "write STRPOS(x, 'text')"),
     "initcap": ("INITCAP", "use UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x, 2))"),
     "age": ("AGE", "write EXTRACT(YEAR FROM AGE(later, earlier)), or DATE_DIFF('day', earlier, later)"),
     "percentile_disc": ("PERCENTILE_DISC", "use PERCENTILE_CONT"),

@@ -233,7 +233,14 @@ def _written_day(name: str, given: list[exp.Expr], spelling: Spelling) -> exp.Ex
     return exp.Cast(this=text.copy(), to=exp.DataType(this=exp.DType.DATE if "date" in name else exp.DType.TIMESTAMP))
 
 
+def _position(name: str, given: list[exp.Expr], spelling: Spelling) -> exp.Expr | None:
+    """POSITION('a' IN x)."""
+    inside = given[0] if len(given) == 1 and type(given[0]) is exp.In else exp.In()
+    return None if inside.args.get("field") is None else _call("strpos", inside.args["field"], inside.this)
+
+
 _CALLS: dict[str, Call] = {
+    "position": _position,
     **dict.fromkeys(("to_timestamp", "to_date", "parse_date", "parse_timestamp", "parse_datetime", "str_to_date",
                      "strptime"), _written_day),
     **dict.fromkeys(("date_trunc", "datetime_trunc", "timestamp_trunc", "trunc"), _trunc),
