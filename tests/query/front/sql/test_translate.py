@@ -18,6 +18,11 @@ def asked(select: str, dialect: str | None = None) -> Question:
 
 
 SAME = [
+    (
+        None,
+        "clinic = ANY (ARRAY['a', 'b']) AND cost <> ALL(ARRAY[1, 2])",
+        "clinic IN ('a', 'b') AND cost NOT IN (1, 2)",
+    ),
     (None, "POSITION('a' IN note) > 0", "STRPOS(note, 'a') > 0"),
     (
         None,

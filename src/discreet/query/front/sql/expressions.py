@@ -468,7 +468,7 @@ def _window(node: exp.Expr) -> Said:
     if str(node.args.get("over") or "OVER").upper() != "OVER" or type(node.this) is not exp.Anonymous:
         raise refusal(node)
     name, given = _called(node.this)
-    word = {"mean": "avg"}.get(name.lower(), name.lower())
+    word = {"mean": "avg", "ratio_to_report": "sum"}.get(name.lower(), name.lower())
     if word not in _WINDOWS:
         raise Unsupported(f"{name.upper()} OVER (...)", f"use one of {', '.join(sorted(_WINDOWS)).upper()}")
     star = len(given) == 1 and type(given[0]) is exp.Star
@@ -484,7 +484,8 @@ def _window(node: exp.Expr) -> Said:
             raise Unsupported("NULLS FIRST", "NULLs come last")
         by.append((said(one.this), bool(one.args.get("desc"))))
     arguments = () if star else _plain(given)
-    return Windowed(word, arguments, _plain(partition), tuple(by), _frame(node.args.get("spec")))
+    window = Windowed(word, arguments, _plain(partition), tuple(by), _frame(node.args.get("spec")))
+    return apply("div", *arguments, window) if name.lower() == "ratio_to_report" else window
 
 
 def _frame(spec: exp.Expr | None) -> tuple[int | None, int | None] | None:

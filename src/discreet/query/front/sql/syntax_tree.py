@@ -90,7 +90,27 @@ def _tokens(text: str) -> list[Token]:
         found.pop()
     if not found:
         raise BadQuestion("there is no question in this text")
-    return found
+    return _with_lists(found)
+
+
+def _with_lists(tokens: list[Token]) -> list[Token]:
+    """= ANY (ARRAY[a, b]) as IN (a, b), and <> ALL (ARRAY[a, b]) as NOT IN (a, b)."""
+    words, made, at = [*map(_word, tokens)], list[Token](), 0
+    while at < len(tokens):
+        end = words.index("]", at) if words[at + 1 : at + 5] in _OF_LISTS and "]" in words[at:] else len(tokens)
+        forms = {("=", "ANY"): ("IN",), ("<>", "ALL"): ("NOT", "IN"), ("!=", "ALL"): ("NOT", "IN")}
+        form = forms.get((words[at], words[at + 1])) if words[end + 1 : end + 2] == [")"] else None
+        if form is None:
+            made.append(tokens[at])
+            at += 1
+            continue
+        made += [_changed(tokens[at], TokenType[word], word) for word in form]
+        made += [tokens[at + 2], *tokens[at + 5 : end], tokens[end + 1]]
+        at = end + 2
+    return made
+
+
+_OF_LISTS = (["ANY", "(", "ARRAY", "["], ["ALL", "(", "ARRAY", "["])
 
 
 def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, columns: Iterable[str] = ()) -> exp.Expr:
@@ -113,12 +133,12 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, column
     return trees[0]
 
 
-def _with_paths(found: list[Token]) -> list[Token]:
+def _with_paths(tokens: list[Token]) -> list[Token]:
     """x:key of Snowflake as (x ->> 'key')."""
     made: list[Token] = []
     plain = (TokenType.VAR, TokenType.IDENTIFIER)
-    for i, token in enumerate(found):
-        before, after = found[i - 1 : i], found[i + 1 : i + 2]
+    for i, token in enumerate(tokens):
+        before, after = tokens[i - 1 : i], tokens[i + 1 : i + 2]
         if token.token_type is TokenType.COLON and made and made[-1].token_type in plain and after:
             start = len(made) - 1
             while start >= 2 and made[start - 1].token_type is TokenType.DOT:
