@@ -35,34 +35,33 @@ def restated(tree: exp.Expr, listed: Listed) -> exp.Expr:
         made = _pivoted(tree, exp.From(this=tree.this), tree.args["group"].expressions, listed)
         made.set("with_", tree.args.get("with_"))
         tree = made
-    for node in list(tree.find_all(exp.Exists)):
-        _count_instead(node)
-    for select in list(tree.find_all(exp.Select)):
-        _with_windows(select)
-        for item in list(select.find_all(exp.Subquery, exp.Table)):
-            if item.args.get("pivots") and item.find_ancestor(exp.Select) is select:
-                _pivot_in_from(item, listed)
-        if select.args.get("from_") is None and select.find(exp.Subquery) is not None:
-            _with_from(select)
-        _with_mode(select)
+    for node in reversed(list(tree.walk())):
+        match node:
+            case exp.Exists():
+                _count_instead(node)
+            case exp.Subquery() | exp.Table() if node.args.get("pivots"):
+                _pivot_in_from(node, listed)
+            case exp.Window() if node.args.get("alias") is not None:
+                _named_window(node)
+            case exp.Select():
+                node.set("windows", None)
+                if node.args.get("from_") is None and node.find(exp.Subquery) is not None:
+                    _with_from(node)
+                _with_mode(node)
     return tree
 
 
-def _with_windows(select: exp.Select) -> None:
+def _named_window(window: exp.Expr) -> None:
     """``OVER w`` with what ``WINDOW w AS (...)`` says."""
-    named = {spelled(part.name).casefold(): part for part in select.args.get("windows") or []}
-    for window in select.find_all(exp.Window):
-        name = window.args.get("alias")
-        if name is None or window.find_ancestor(exp.Select) is not select:
-            continue
-        given = named.get(spelled(name.name).casefold())
-        if given is None:
-            raise BadQuestion("there is no window of this name in WINDOW")
-        for part in ("partition_by", "order", "spec"):
-            if not window.args.get(part):
-                window.set(part, given.args.get(part))
-        window.set("alias", None)
-    select.set("windows", None)
+    select, name = window.find_ancestor(exp.Select), spelled(window.args["alias"].name).casefold()
+    windows = [] if select is None else select.args.get("windows") or []
+    given = next((part for part in windows if spelled(part.name).casefold() == name), None)
+    if given is None:
+        raise BadQuestion("there is no window of this name in WINDOW")
+    for part in ("partition_by", "order", "spec"):
+        if not window.args.get(part):
+            window.set(part, given.args.get(part))
+    window.set("alias", None)
 
 
 # --- PIVOT ------------------------------------------------------------------------------------------------------------
