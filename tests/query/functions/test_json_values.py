@@ -61,6 +61,15 @@ def test_what_json_says(engine: Callable[[], Engine], key: str) -> None:
     assert found == Counter(right(text, key) for text in rows)
 
 
+def test_bytes_that_are_no_text_are_null() -> None:
+    stored = pa.array([b'{"a": "b"}', b"\xff{", b'{"a"'], pa.binary()).view(pa.string())
+    for column in (stored, pa.ExtensionArray.from_storage(pa.json_(), stored)):
+        table = dp.table(pa.table({"id": [1, 2, 3], "x": column}), unit="id", max_rows=1)
+        session = dp.Session(t=table, budget=dp.Pure(10**9), progress=False)
+        text = "SELECT COUNT(x) AS texts, COUNT(x ->> 'a') AS values FROM t"
+        assert session.sql(text).release(epsilon=10**6).rows == [{"texts": 2, "values": 1}]
+
+
 @pytest.mark.slow
 def test_the_same_on_postgresql(fresh_database: str) -> None:
     rows = [text for text in texts(40) for _ in range(30)]

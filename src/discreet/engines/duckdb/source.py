@@ -159,6 +159,7 @@ def _typed(
     for name, kind in columns:
         column = DUCKDB.identifier(name)
         how = text if kind == "VARCHAR" else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
+        how = text.format(how) if kind == "JSON" and text is not None and how is not None else how
         if how is not None and column not in gone:
             turned.append(f"{how.format(column)} AS {column}")
     less = f" EXCLUDE ({', '.join(gone)})" if 0 < len(gone) < len(columns) else ""
