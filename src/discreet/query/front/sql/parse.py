@@ -37,7 +37,7 @@ from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, 
 from discreet.query.front.sql.nested_select import joined_rows, named_rows, nested_select, set_of
 from discreet.query.front.sql.outer_select import Asked, NotFlat, outer_select
 from discreet.query.front.sql.refusals import only, refusal
-from discreet.query.front.sql.restated import Listed, restated
+from discreet.query.front.sql.restated import KeysOf, restated
 from discreet.query.front.sql.syntax_tree import asked_at, read_select
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
@@ -89,7 +89,7 @@ def question_over_released(text: str, tables: Tables) -> Question:
     return _built(found)
 
 
-def _select(text: str, tables: Tables, dialect: str | None = None, listed: Listed = lambda _: ()) -> exp.Expr:
+def _select(text: str, tables: Tables, dialect: str | None = None, listed: KeysOf = lambda _: ()) -> exp.Expr:
     names = [column for columns in tables.values() for column in columns]
     node = read_select(text, names, dialect)
     moment = asked_at(node)

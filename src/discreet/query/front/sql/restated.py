@@ -21,12 +21,12 @@ from discreet.query.front.sql.opaque_names import spelled
 from discreet.query.front.sql.refusals import only
 from discreet.query.functions.aggregates import NAMES
 
-Listed = Callable[[str], Sequence[str]]
+KeysOf = Callable[[str], Sequence[str]]
 """The listed keys of a column, by its name; nothing if there are none."""
 PIVOT_HINT = "write SUM(x) FILTER (WHERE k = 'a') AS a for each value of k"
 
 
-def restated(tree: exp.Expr, listed: Listed) -> exp.Expr:
+def restated(tree: exp.Expr, listed: KeysOf) -> exp.Expr:
     """The tree with such forms written out."""
     if type(tree) is exp.Pivot:
         only(tree, "this", "expressions", "using", "group", "with_")
@@ -67,7 +67,7 @@ def _named_window(window: exp.Expr) -> None:
 # --- PIVOT ------------------------------------------------------------------------------------------------------------
 
 
-def _pivot_in_from(item: exp.Expr, listed: Listed) -> None:
+def _pivot_in_from(item: exp.Expr, listed: KeysOf) -> None:
     """``FROM (SELECT k, c, x ...) PIVOT (SUM(x) FOR c IN ('a', 'b')) AS p``: k is every column that is not named."""
     (pivot,) = item.args["pivots"][:1]
     inner = item.this
@@ -85,7 +85,7 @@ def _pivot_in_from(item: exp.Expr, listed: Listed) -> None:
     item.replace(exp.Subquery(this=_pivoted(shape, below, keys, listed), alias=alias.copy()))
 
 
-def _pivoted(pivot: exp.Expr, source: exp.From, keys: Sequence[exp.Expr], listed: Listed) -> exp.Select:
+def _pivoted(pivot: exp.Expr, source: exp.From, keys: Sequence[exp.Expr], listed: KeysOf) -> exp.Select:
     using = pivot.args.get("using") or []
     if len(pivot.expressions) != 1 or not using:
         raise Unsupported("PIVOT of several columns", PIVOT_HINT)

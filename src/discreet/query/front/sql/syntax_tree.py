@@ -45,9 +45,9 @@ def read_select(text: str, columns: Iterable[str] = (), dialect: str | None = No
     """
     text, moment = frozen(respelled(text, dialect))
     spelling = spelling_of(dialect)
-    found = _with_paths(_tokens(text)) if spelling.paths else _tokens(text)
-    _check_statement(found)
-    tree = translated(_parsed(None, found, text, columns), spelling)
+    tokens = _with_paths(_tokens(text)) if spelling.paths else _tokens(text)
+    _check_statement(tokens)
+    tree = translated(_parsed(None, tokens, text, columns), spelling)
     tree.meta["asked at"] = moment
     return tree
 
@@ -83,14 +83,14 @@ def _tokens(text: str) -> list[Token]:
     if MARK in checked_text(text):
         raise BadQuestion("text must not hold characters that are none")
     try:
-        found = list(_DIALECT.tokenize(text))
+        tokens = list(_DIALECT.tokenize(text))
     except SqlglotError:
         raise BadQuestion("this is not SQL that we understand: a quote or a comment does not end") from None
-    while found and found[-1].token_type is TokenType.SEMICOLON:
-        found.pop()
-    if not found:
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    if not tokens:
         raise BadQuestion("there is no question in this text")
-    return _with_lists(found)
+    return _with_lists(tokens)
 
 
 def _with_lists(tokens: list[Token]) -> list[Token]:
@@ -113,16 +113,16 @@ def _with_lists(tokens: list[Token]) -> list[Token]:
 _OF_LISTS = (["ANY", "(", "ARRAY", "["], ["ALL", "(", "ARRAY", "["])
 
 
-def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, columns: Iterable[str] = ()) -> exp.Expr:
+def _parsed(wanted: type[exp.Expr] | None, tokens: list[Token], text: str, columns: Iterable[str] = ()) -> exp.Expr:
     """The tree of the wanted kind, or of a statement."""
-    _check_words(found)
-    _check_nesting(found)
-    reader = _DIALECT.parser(max_nodes=100 + 10 * len(found), error_message_context=0)
-    words = _prepared(_with_limit(found))
+    _check_words(tokens)
+    _check_nesting(tokens)
+    reader = _DIALECT.parser(max_nodes=100 + 10 * len(tokens), error_message_context=0)
+    words = _prepared(_with_limit(tokens))
     try:
         trees = reader.parse(words, text) if wanted is None else reader.parse_into(wanted, words, text)
     except ParseError as error:
-        raise _misread(error, found, columns) from None
+        raise _misread(error, tokens, columns) from None
     except RecursionError:
         raise BadQuestion("this question is nested too deeply; ask more simply") from None
     except Exception:  # a parser that trips over a text has not understood it
@@ -152,34 +152,34 @@ def _with_paths(tokens: list[Token]) -> list[Token]:
     return made
 
 
-def _with_limit(found: list[Token]) -> list[Token]:
+def _with_limit(tokens: list[Token]) -> list[Token]:
     """SELECT TOP n ... and SELECT TOP (n) ... as SELECT ... LIMIT n; WITH (NOLOCK) left out."""
-    words = [_word(token) for token in found]
+    words = [_word(token) for token in tokens]
     locks = [i for i in range(len(words) - 3) if words[i : i + 4] == ["WITH", "(", "NOLOCK", ")"]]
-    found = [token for i, token in enumerate(found) if not any(at <= i < at + 4 for at in locks)]
-    first = [_word(token) for token in found[:3]]
+    tokens = [token for i, token in enumerate(tokens) if not any(at <= i < at + 4 for at in locks)]
+    first = [_word(token) for token in tokens[:3]]
     at = 2 if first[1:2] == ["DISTINCT"] else 1
-    if first[:1] != ["SELECT"] or len(found) < at + 3 or _word(found[at]) != "TOP":
-        return found
-    brackets = found[at + 1].token_type is TokenType.L_PAREN
-    number, rest = found[at + 1 + brackets], found[at + 2 + 2 * brackets :]
+    if first[:1] != ["SELECT"] or len(tokens) < at + 3 or _word(tokens[at]) != "TOP":
+        return tokens
+    brackets = tokens[at + 1].token_type is TokenType.L_PAREN
+    number, rest = tokens[at + 1 + brackets], tokens[at + 2 + 2 * brackets :]
     if number.token_type is not TokenType.NUMBER or not rest or rest[0].token_type is TokenType.COMMA:
-        return found
-    end = found[-1]
+        return tokens
+    end = tokens[-1]
     limit = [_changed(end, TokenType.LIMIT, "LIMIT"), _changed(end, TokenType.NUMBER, number.text)]
-    return [*found[:at], *rest, *limit]
+    return [*tokens[:at], *rest, *limit]
 
 
-def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> BadQuestion:
+def _misread(error: ParseError, tokens: list[Token], columns: Iterable[str]) -> BadQuestion:
     place = error.errors[0] if error.errors else {}
     line, column = place.get("line"), place.get("col")
     words = "this is not SQL that we understand"
     if isinstance(line, int) and isinstance(column, int):
         words += f", near line {line} column {column}"
     names = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
-    of_sql = {token.text.casefold() for token in found if token.token_type not in names}
+    of_sql = {token.text.casefold() for token in tokens if token.token_type not in names}
     called = next((name for name in columns if name.casefold() in of_sql), None)
-    wrong = _misspelled(found, columns)
+    wrong = _misspelled(tokens, columns)
     if wrong is not None:
         token, word = wrong
         word += " BY" if word == token.text.upper() else ""
@@ -187,7 +187,7 @@ def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> B
         words = f"{token.text.upper()} in {at}: did you mean {word}?"
     elif called is not None:
         words += f'; the column {called} is called like a word of SQL: write it in quotes, "{called}"'
-    elif _computes_a_set(found):
+    elif _computes_a_set(tokens):
         words += "; in ROLLUP, CUBE and GROUPING SETS a computed key needs parentheses: ROLLUP(a, (b > 1))"
     return BadQuestion(words)
 
@@ -196,10 +196,10 @@ _COMMON = ("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN
            "QUALIFY", "OFFSET", "INNER", "OUTER", "WHEN", "THEN", "ELSE", "CASE", "PARTITION")  # fmt: skip
 
 
-def _misspelled(found: list[Token], columns: Iterable[str]) -> tuple[Token, str] | None:
+def _misspelled(tokens: list[Token], columns: Iterable[str]) -> tuple[Token, str] | None:
     """The first word that nearly is one of SQL and is no column, and that word."""
     names = {name.casefold() for name in columns}
-    for before, token in pairwise(found):
+    for before, token in pairwise(tokens):
         plain = token.token_type is TokenType.VAR and token.text.casefold() not in names
         if not plain or before.token_type in (TokenType.DOT, TokenType.FROM, TokenType.JOIN, TokenType.ALIAS):
             continue
@@ -209,11 +209,11 @@ def _misspelled(found: list[Token], columns: Iterable[str]) -> tuple[Token, str]
     return None
 
 
-def _computes_a_set(found: list[Token]) -> bool:
+def _computes_a_set(tokens: list[Token]) -> bool:
     """Whether something other than names and numbers stands in ROLLUP, CUBE or SETS, outside inner parentheses."""
     plain = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.COMMA, TokenType.DOT)
     depth = 0
-    for before, token in pairwise(found):
+    for before, token in pairwise(tokens):
         if token.token_type is TokenType.L_PAREN:
             depth += bool(depth) or _word(before).endswith(("ROLLUP", "CUBE", "SETS"))
         elif token.token_type is TokenType.R_PAREN:
@@ -260,8 +260,8 @@ _MARKS: dict[TokenType, tuple[str, str]] = {
 }  # fmt: skip
 
 
-def _check_statement(found: list[Token]) -> None:
-    first = found[0]
+def _check_statement(tokens: list[Token]) -> None:
+    first = tokens[0]
     if _is_statement(first):
         raise Unsupported(f"the statement {first.text.upper()}", "ask one SELECT")
     if first.token_type not in _BEGINS:
@@ -272,24 +272,24 @@ def _is_statement(token: Token) -> bool:
     return _word(token) in _STATEMENTS
 
 
-def _check_words(found: list[Token]) -> None:
+def _check_words(tokens: list[Token]) -> None:
     """Refuses marks that have no place in any question, and what sqlglot would read as something else."""
-    for i, token in enumerate(found):
+    for i, token in enumerate(tokens):
         kind = token.token_type
         if kind is TokenType.SEMICOLON:
             raise Unsupported("a second statement", "ask one SELECT at a time")
-        if kind in _MARKS and not _is_quantile(found[i - 1 : i + 2]):
+        if kind in _MARKS and not _is_quantile(tokens[i - 1 : i + 2]):
             raise Unsupported(*_MARKS[kind])
-        before = found[i - 1].token_type if i else None
-        if before is TokenType.NUMBER and token.start == found[i - 1].end + 1 and _wordlike(token):
+        before = tokens[i - 1].token_type if i else None
+        if before is TokenType.NUMBER and token.start == tokens[i - 1].end + 1 and _wordlike(token):
             raise BadQuestion(f"a number is followed by letters, near line {token.line} column {token.col}")
-        if kind is TokenType.STRING and before in (TokenType.FROM, TokenType.JOIN) and not _compares(found[:i]):
+        if kind is TokenType.STRING and before in (TokenType.FROM, TokenType.JOIN) and not _compares(tokens[:i]):
             raise Unsupported("a file in FROM", "name a table of the session")
         if kind is TokenType.STRING and before is TokenType.INTERVAL and _INTERVAL.fullmatch(token.text) is None:
             raise refusal(exp.Interval())  # sqlglot would leave out what it does not know
         if kind is TokenType.STRING and before is TokenType.ALIAS:
             raise Unsupported("a text as a name", 'quote names as "name"')
-        if before is TokenType.L_PAREN and i > 1 and _opens_cte(found[i - 2]) and _is_statement(token):
+        if before is TokenType.L_PAREN and i > 1 and _opens_cte(tokens[i - 2]) and _is_statement(token):
             raise Unsupported(f"the statement {token.text.upper()}", "ask one SELECT")
 
 
@@ -317,9 +317,9 @@ def _opens_cte(token: Token) -> bool:
     return token.token_type is TokenType.ALIAS or _word(token) == "MATERIALIZED"
 
 
-def _check_nesting(found: list[Token]) -> None:
+def _check_nesting(tokens: list[Token]) -> None:
     depth = 0
-    for token in found:
+    for token in tokens:
         if token.token_type in (TokenType.L_PAREN, TokenType.CASE):
             depth += 1
         elif token.token_type in (TokenType.R_PAREN, TokenType.END):
@@ -376,13 +376,13 @@ def _changed(token: Token, kind: TokenType, text: str) -> Token:
     return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
-def _prepared(found: list[Token]) -> list[Token]:
+def _prepared(tokens: list[Token]) -> list[Token]:
     """The words of a text, prepared as the module's docstring says."""
     made: list[Token] = []
     casts: list[bool] = []
-    for i, token in enumerate(found):
-        kind, before = token.token_type, found[i - 1] if i else None
-        after = found[i + 1].token_type if i + 1 < len(found) else None
+    for i, token in enumerate(tokens):
+        kind, before = token.token_type, tokens[i - 1] if i else None
+        after = tokens[i + 1].token_type if i + 1 < len(tokens) else None
         if kind is TokenType.L_PAREN:
             casts.append(before is not None and _word(before) in _CASTS)
         elif kind is TokenType.R_PAREN and casts:
@@ -390,7 +390,7 @@ def _prepared(found: list[Token]) -> list[Token]:
         if before is not None and (
             before.token_type is TokenType.DCOLON or (before.token_type is TokenType.ALIAS and casts and casts[-1])
         ):
-            made.append(_target(i, found))
+            made.append(_target(i, tokens))
         elif kind is TokenType.IDENTIFIER:
             made.append(_opaque(token, kind))
         elif _word(token) == "SAFE_CAST" and after is TokenType.L_PAREN:
@@ -419,21 +419,21 @@ def _syntax(token: Token, before: Token | None) -> bool:
     return word in _SYNTAX or (last, word) in _PHRASES
 
 
-def _target(i: int, found: list[Token]) -> Token:
+def _target(i: int, tokens: list[Token]) -> Token:
     """The type after CAST ... AS or ::, which must be one that we know; only DECIMAL and text have a size."""
-    token = found[i]
+    token = tokens[i]
     if (other := _OTHER_TYPES.get(_word(token))) is not None:
         token = _changed(token, other, token.text)
     if token.token_type is TokenType.TIME:
         raise Unsupported(*_TIME)
     if token.token_type not in _SCALARS:
         raise Unsupported(*_CAST)
-    sized = i + 1 < len(found) and found[i + 1].token_type is TokenType.L_PAREN
+    sized = i + 1 < len(tokens) and tokens[i + 1].token_type is TokenType.L_PAREN
     if token.token_type is not TokenType.DECIMAL:
         if sized and token.token_type not in (TokenType.VARCHAR, TokenType.TEXT):
             raise Unsupported(f"CAST AS {token.text.upper()}(...)", CASTS)
         return _changed(token, TokenType.VARCHAR, token.text) if sized else token
-    for size in found[i + 2 : i + 6] if sized else ():
+    for size in tokens[i + 2 : i + 6] if sized else ():
         if size.token_type is TokenType.R_PAREN:
             return token
         if size.token_type not in (TokenType.NUMBER, TokenType.COMMA):
