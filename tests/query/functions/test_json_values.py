@@ -37,11 +37,10 @@ def texts(many: int) -> list[str | None]:
     made: list[str | None] = [None, "{}"]
     for _ in range(many):
         keys = random.sample(KEYS, random.randint(1, 4))
-        spaces = {"separators": (random.choice([", ", ",", " ,  "]), random.choice([":", ": ", " : "]))}
+        spaces = (random.choice([", ", ",", " ,  "]), random.choice([":", ": ", " : "]))
+        values = {key: random.choice(VALUES) for key in keys}
         indent = random.choice([None, None, 1])
-        made.append(
-            json.dumps({key: random.choice(VALUES) for key in keys}, ensure_ascii=False, indent=indent, **spaces)
-        )
+        made.append(json.dumps(values, ensure_ascii=False, indent=indent, separators=spaces))
     return made
 
 
