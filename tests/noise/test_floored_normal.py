@@ -121,4 +121,4 @@ def test_a_draw_for_a_picked_place_takes_its_sign_from_one_bit(
     monkeypatch.setattr(module, "_table", lambda _: SimpleNamespace(sample=lambda *_: [3]))
     monkeypatch.setattr(module, "refused", lambda *_: False)
     monkeypatch.setattr(module, "usual_size", lambda _: 2)
-    assert draw_picked(Fraction(4), SimpleNamespace(bits=lambda _: sign)) == drawn  # type: ignore[arg-type]
+    assert draw_picked(Fraction(4), SimpleNamespace(bits=lambda _: sign)) == drawn

@@ -35,7 +35,7 @@ def write(found: Schema) -> dict[str, Any]:
         "max_groups": caps.max_groups,
         "max_rows_per_group": caps.max_rows_per_group,
         "columns": [_column(name, field, found) for name, field in found.fields.items()],
-        "places": [list(one.levels) for one in given.key_sets if isinstance(one, Hierarchy)],
+        "places": [list(key_set.levels) for key_set in given.key_sets if isinstance(key_set, Hierarchy)],
         "unusable": others,
     }
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from anyio.to_thread import run_sync
-from fastapi import FastAPI, Path, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from discreet.curator.http import requests, responses
 from discreet.curator.http.routes_ask import DatasetName
 from discreet.curator.http.routes_look import caller_of
+from discreet.curator.http.routes_synthetic import Number
 from discreet.curator.service.jobs import Jobs
 from discreet.curator.service.service import Curator
 
 KIND = "published"
 ZIP = "application/zip"
-Number = Annotated[int, Path(ge=1, le=10**15)]
 
 
 def add_routes(app: FastAPI, curator: Curator, jobs: Jobs) -> None:

@@ -54,8 +54,8 @@ class SyntheticQuestion:
     @property
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
-        asked = {"rows": self.rows, "columns": None if self.columns is None else list(self.columns)}
-        return self.price.texts() | {"synthetic": asked | {"workload": self.workload, "quick": self.quick}}
+        described = {"rows": self.rows, "columns": None if self.columns is None else list(self.columns)}
+        return self.price.texts() | {"synthetic": described | {"workload": self.workload, "quick": self.quick}}
 
     def check(self, backend: Backend) -> None:
         """Refuse more rows than a ledger keeps."""
@@ -94,14 +94,14 @@ class PublicationQuestion:
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
         split = self.wanted.split
-        asked = {
+        described = {
             "tables": [list(columns) for columns in self.wanted.tables],
             "weights": _texts(dict(enumerate(self.wanted.weights))),
             "split": None if split is None else _texts(split),
             "rows": self.wanted.rows,
             "format": self.format,
         }
-        return self.price.texts() | {"published": asked}
+        return self.price.texts() | {"published": described}
 
     def check(self, backend: Backend) -> None:
         """Refuse what cannot be planned, and more cells than a ledger keeps."""
