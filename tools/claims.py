@@ -399,6 +399,7 @@ CARRIED = {
         "curator.service.questions.SizesQuestion", "curator.service.questions.ProfileQuestion",
         "curator.service.job_questions.SyntheticQuestion", "curator.service.job_questions.PublicationQuestion",
         "session.price.Price", "session.plan.PlanDraft", "session.plan_summary.PlanSummary",
+        "session.board.BoardTerms", "commands.continual.BoardOptions",
         "session.plan_summary.TargetSummary", "session.counts_program.PaidSource",
         "session.counts_program.CountsStep", "session.program.QueryStep", "session.program.Program",
         "session.program.Step", "session.program.PartReceipt",
