@@ -76,7 +76,7 @@ PLACE = {name: (row, group) for row, group in GROUPS for name in group.split("+"
 
 # Third-party packages that are extras: these may be imported inside a function, and so may our modules that need them.
 OPTIONAL = {"matplotlib", "dp_accounting", "fastapi", "starlette", "pydantic", "uvicorn", "sqlalchemy", "psycopg",
-            "pyspark", "polars", "pandas", "IPython", "mbi", "jax", "torch", "sklearn"}  # fmt: skip
+            "pyspark", "polars", "pandas", "IPython", "mbi", "jax", "torch", "sklearn", "openpyxl"}  # fmt: skip
 # Heavy parts of the core that wait until they are needed, so that the import stays quick.
 LATE = {"scipy", "pyarrow", "rich", "importlib"}
 # Only these touch disk or network. query.answer.export writes the file that the user named,

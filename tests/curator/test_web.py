@@ -16,7 +16,8 @@ from selenium.webdriver.common.keys import Keys
 from discreet.ledger import verify_card, verify_receipt
 from tests.helpers.axe import violations
 from tests.helpers.browser import Browser
-from tests.helpers.curator.town import Town, on_a_socket, open_town
+from tests.helpers.curator.land import PLACES
+from tests.helpers.curator.town import Town, charges, on_a_socket, open_town
 from tests.helpers.processes import until
 
 EVIL = "<img src=x onerror=hacked=1>"
@@ -97,6 +98,30 @@ def test_synthetic_rows_are_made_watched_and_offered(browser: Browser, served: t
     browser.click("#make")
     says(browser, ".result", "OverBudget")
     assert all("402" in line for line in browser.errors())
+
+
+@pytest.mark.slow
+def test_tables_are_chosen_by_level_with_their_errors_before_they_are_paid(browser: Browser, tmp_path: Path) -> None:
+    with open_town(tmp_path, more=PLACES) as town, on_a_socket(town) as url:
+        sign_in(browser, url, town.ann)
+        browser.click("a[href='#tables']")
+        says(browser, ".errors", "region")
+        says(browser, ".errors", "city")
+        before = read(browser, ".errors")
+        browser.write("#price", "4")
+        changes(browser, ".errors", before)
+        browser.click("#more")
+        says(browser, ".errors", "must name at least one table, and each once")
+        browser.click(".one:last-child input[type=checkbox]")
+        says(browser, ".errors", "city x pay")
+        assert charges(town) == 0
+        browser.click("#publish")
+        says(browser, ".result", "0 cells are negative or do not add up")
+        assert read(browser, "#download") == "Download tables"
+        assert charges(town) == 1
+        browser.click("a[href='#history']")
+        says(browser, ".list", "publish(people)")
+        assert all("422" in line for line in browser.errors())
 
 
 @pytest.mark.slow
@@ -266,7 +291,7 @@ def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: P
 
 
 VIEWS = {
-    "ann": ["ask", "boards", "history", "synthetic", "verify", "learn"],
+    "ann": ["ask", "boards", "history", "synthetic", "tables", "verify", "learn"],
     "owner": ["datasets", "analysts", "profiles", "ledger", "alerts", "verify", "learn"],
 }
 NAMELESS = """

@@ -30,6 +30,7 @@ from discreet.ledger.entries import (
 )
 from discreet.privacy.budgets.filters import Amounts
 from discreet.privacy.promises.measures import Measure, Pure
+from tests.helpers.ledger_places import Place, prepared
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -169,3 +170,9 @@ def test_fields_are_written_by_their_annotations_and_read_back() -> None:
 def test_fields_that_are_not_as_they_would_be_written(change: dict[str, Any]) -> None:
     with pytest.raises((Broken, KeyError, TypeError, ValueError)):
         read_fields(Outer, WRITTEN | change)
+
+
+def test_the_first_entry_names_a_hash_of_zeros(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        first = ledger.entries()[0].entry
+        assert first.previous == BEFORE_ALL == "0" * len(first.hash)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -265,3 +266,18 @@ def test_one_request_is_read_for_once_and_sees_what_was_written_here(
         finally:
             ARRIVED.reset(token)
         assert "eve" in ledger.look().analysts
+
+
+def test_the_state_goes_on_from_an_acknowledgement(lite: Place, tmp_path: Path) -> None:
+    """What the owner explained is in memory at once: the head is that of the file, and the next entry follows it."""
+    with prepared(lite) as ledger:
+        ledger.close()
+        backup = lite.copied(tmp_path / "backup")
+        answered(ledger, "k")
+        ledger.close()
+        shutil.copyfile(backup.location, lite.location)
+        entry = ledger.owner.acknowledge(reason="restored")
+        assert ledger.head.sequence == entry.sequence
+        with ledger._journal.database.read() as tx:
+            assert tx.head()[0] == ledger.head.sequence
+        assert ledger.owner.add_analyst("zoe").sequence == entry.sequence + 1

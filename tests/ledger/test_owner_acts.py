@@ -14,6 +14,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger import replace_key, verify_receipt
+from discreet.ledger.owner_acts import check_reason
 from discreet.ledger.signing import make_key
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -111,3 +112,10 @@ def test_a_cap_above_the_budget_is_refused(lite: Place) -> None:
         ledger.owner.grant("ann", "town", Pure(1))
         with pytest.raises(BadParameter, match="must not be above the budget of all"):
             ledger.owner.grant("ann", "town", Pure("1.01"))
+
+
+@pytest.mark.parametrize("reason", ["", " ", "\n\t "])
+def test_a_reason_says_something(reason: str) -> None:
+    with pytest.raises(BadParameter, match="must say why"):
+        check_reason(reason)
+    assert check_reason(" by law ") == " by law "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, standing
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
@@ -60,3 +61,11 @@ def test_what_a_household_has_lost(lite: Place) -> None:
         assert gaussian.epsilon < 4 * Fraction(3, 10)  # sigma 25 for the household: some epsilon 0.17 at delta 1e-6
         assert gaussian.delta == Fraction(1, 10**6)
         assert ledger.household("p4", 40).promised is None  # delta would reach 1
+
+
+def test_a_sum_of_squares_is_shown_as_the_filter_counts_it() -> None:
+    """√(2 log(1/δ') S) + S/2 for S = 1/4 and δ' = 1e-6."""
+    shown = standing._advanced((Fraction(1, 4), Fraction(1, 10**9)), Fraction(1, 10**6))
+    exact = math.sqrt(2 * math.log(10**6) / 4) + 1 / 8
+    assert exact <= float(shown.epsilon) < exact * (1 + 1e-6)
+    assert Fraction(1001, 10**9) <= shown.delta < Fraction(1002, 10**9)

@@ -2,13 +2,22 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from mpmath import mp, mpf
 
 from discreet.errors import BadParameter
-from discreet.noise.floored_normal import HalfGaussianLaw, _power, floored_normal, geometric_skip, refused_places
+from discreet.noise import floored_normal as module
+from discreet.noise.floored_normal import (
+    HalfGaussianLaw,
+    _power,
+    draw_picked,
+    floored_normal,
+    geometric_skip,
+    refused_places,
+)
 from discreet.randomness import SystemBits
 from tests.helpers.tapes import Prefix
 
@@ -102,3 +111,14 @@ def test_a_gap_is_where_the_uniform_number_lies(rate: int) -> None:
         past = int((1 - p) ** most * (1 << depth)) - 1
         assert geometric_skip(rate, most, Prefix(past, depth, 0)) == most
         assert geometric_skip(rate, most, Prefix(0, depth, 0)) == most
+
+
+@pytest.mark.parametrize(("sign", "drawn"), [(0, 3), (1, -4)])
+def test_a_draw_for_a_picked_place_takes_its_sign_from_one_bit(
+    monkeypatch: pytest.MonkeyPatch, sign: int, drawn: int
+) -> None:
+    """A size that is kept stays, or becomes the negative number of its pair: ~3 is -4."""
+    monkeypatch.setattr(module, "_table", lambda _: SimpleNamespace(sample=lambda *_: [3]))
+    monkeypatch.setattr(module, "refused", lambda *_: False)
+    monkeypatch.setattr(module, "usual_size", lambda _: 2)
+    assert draw_picked(Fraction(4), SimpleNamespace(bits=lambda _: sign)) == drawn

@@ -16,6 +16,7 @@ from discreet.errors import (
     BadParameter,
     DiscreetError,
 )
+from discreet.privacy.budgets.filters import Filter
 from tests.helpers.visits import VISITS, session
 
 
@@ -112,3 +113,17 @@ def test_whole_units_with_gaps_as_pandas_has_them_are_read_and_all_else_is_nobod
     asked = dp.Session(people=people, budget=dp.Pure(10**6)).sql("SELECT COUNT(DISTINCT who) AS n FROM people")
     assert "no whole number" in asked.explain()
     assert asked.release(epsilon=10**5).value == 3
+
+
+def test_a_unit_leads_to_people_who_are_private() -> None:
+    houses = dp.table({"house": [1, 2], "owner": [1, 2]}, public=True)
+    visits = dp.table({"house": [1, 2], "cost": [3, 4]}, unit="house -> houses.house")
+    with pytest.raises(BadParameter, match="people are not public"):
+        dp.Session(visits=visits, houses=houses, budget=dp.Pure(1))
+
+
+def test_a_ledger_keeps_the_budget_by_itself(tmp_path: Path) -> None:
+    visits = dp.table({"person": [1, 2]}, unit="person")
+    with pytest.raises(BadParameter, match="the ledger keeps the budget"):
+        dp.Session(visits=visits, ledger=tmp_path / "l.db", budget=dp.Pure(1), budget_store=Filter(dp.Pure(1)))
+    assert not (tmp_path / "l.db").exists()

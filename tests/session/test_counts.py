@@ -1,9 +1,11 @@
 """Which contribution bound and value bounds are chosen for counts over many columns."""
 
+from datetime import date
 from fractions import Fraction
 
 import discreet as dp
 from discreet.query.plan.schema import MAX_ROWS
+from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
 from discreet.session.counts import OpenTable, cap_for_counts
 from tests.session.test_counts_program import COLUMNS, session
 
@@ -42,3 +44,10 @@ def test_values_that_do_not_stand_out_are_said_to_be_unknown() -> None:
     assert words == ()
     assert isinstance(high, Fraction)
     assert 150 <= high <= 400
+
+
+def test_open_bounds_of_days_are_tried_with_all_years() -> None:
+    rows = {"u": [1, 2], "day": [date(2024, 5, 1), None]}
+    own = dp.Session(t=dp.table(rows, unit="u", columns={"day": dp.bounds("auto")}), budget=dp.ZCDP(1))
+    tried = OpenTable.of("t", own.schemas["t"], None, None).tried(own.schemas)["t"].table.columns["day"]
+    assert (tried.low, tried.high) == (date(FIRST_YEAR, 1, 1), date(LAST_YEAR, 12, 31))

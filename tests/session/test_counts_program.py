@@ -217,3 +217,11 @@ def test_a_stream_whose_first_look_failed_is_opened_under_the_same_payment() -> 
     assert failed.value.again is not None
     assert failed.value.again().receipt.used
     assert own.remaining == dp.ZCDP(90)
+
+
+def test_no_delta_is_left_for_gaussian_noise() -> None:
+    table = dp.table({"u": [1, 2], "x": ["a", "b"]}, unit="u", columns={"x": dp.keys(["a", "b"])}, max_rows=1)
+    session = dp.Session(t=table, budget=dp.Approx(2, "1e-6"))
+    with pytest.raises(BadParameter, match="must be above 0: Gaussian noise is never purely private"):
+        session.tabulate("t", [("x",)], epsilon=1, delta=0)
+    assert session.remaining == dp.Approx(2, "1e-6")

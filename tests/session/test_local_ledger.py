@@ -22,7 +22,7 @@ from discreet.errors import AlreadyProtected, BadParameter, DiscreetError, Engin
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.query.plan.schema import Table
 from discreet.query.plan.work import AnyWork, Exact
-from discreet.session.local_ledger import _ProtectedTable
+from discreet.session.local_ledger import _once, _ProtectedTable
 from tests.helpers.ledger_workers import context, start
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -357,3 +357,15 @@ def test_a_ledger_of_a_version_that_guessed_types_says_so_once(tmp_path: Path, m
         warnings.simplefilter("error")
         opened(other, file)
         opened(other, file, budget=None)
+
+
+def test_an_act_that_another_process_was_quicker_with_is_done() -> None:
+    """Refused because it was done already: fine. Refused for another reason: said."""
+
+    def refused() -> None:
+        raise AlreadyProtected("town")
+
+    _once(lambda: None, lambda: False)
+    _once(refused, lambda: True)
+    with pytest.raises(AlreadyProtected):
+        _once(refused, lambda: False)

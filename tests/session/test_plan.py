@@ -137,3 +137,11 @@ def test_the_work_of_a_plan_grows_with_its_questions_and_no_faster(rows: int | N
     few, many = (work_of(n, narrowed=narrowed, rows=rows) for n in (4, 16))
     assert many < 4.8 * few
     assert many < 2_000_000
+
+
+def test_what_is_several_releases_is_no_question_of_a_plan() -> None:
+    own = session(dp.Pure(1))
+    parts = "SELECT COUNT(*) AS n FROM visits WHERE cost < 5 UNION ALL SELECT COUNT(*) AS n FROM visits"
+    with pytest.raises(BadQuestion, match="ask the parts of UNION ALL"):
+        own.plan([COUNT, parts], epsilon=1)
+    assert own.remaining == dp.Pure(1)

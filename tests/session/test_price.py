@@ -66,3 +66,10 @@ def test_a_confidence_that_no_error_bar_has_is_refused_before_the_payment(confid
         with pytest.raises(BadParameter, match="confidence"):
             own.sql(SQL).release("0.5", confidence=confidence)
         assert own.remaining == own.budget
+
+
+def test_a_pure_budget_has_no_delta_and_no_rho() -> None:
+    query = session(dp.Pure(1)).sql(SQL)
+    for wrong in ({"delta": "1e-9"}, {"delta": 0}, {"rho": "1/2"}):
+        with pytest.raises(BadParameter, match=next(iter(wrong))):
+            query.preview(epsilon="1/2", **wrong)

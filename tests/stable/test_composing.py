@@ -35,6 +35,8 @@ def test_one_after_the_other_adds_up() -> None:
     assert sequential([ROUND, ROUND]).cost(2) == ZCDP(1)
     assert isinstance(sequential([COUNT, ROUND]).cost(), ZCDP)
     assert sequential([both, COUNT]).cost() == Pure("5/4")
+    alone = sequential([COUNT])
+    assert (alone.input_metric, alone.input_domain) == (COUNT.input_metric, COUNT.input_domain)
 
 
 @pytest.mark.slow

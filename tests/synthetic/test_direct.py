@@ -1,5 +1,6 @@
 """Direct answers: the plan by predicted error, errors as predicted, answers that agree."""
 
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
+from discreet.query.plan.schema import bounds
 from discreet.synthetic.columns import whole
 from discreet.synthetic.direct import answer, plans
 from discreet.synthetic.domain import Domain
@@ -184,3 +186,13 @@ def test_scaled_counts_give_the_same_answers() -> None:
             assert np.allclose(found[1], np.cumsum(ROWS.marginals([(2,)])[0]), atol=0.1)
     gauss, plain = (answer(s, [("a",)], rho=1).deviations[0] for s in (source, ROWS))
     assert np.allclose(gauss, plain)
+
+
+def test_bins_are_keys_that_a_table_can_hold() -> None:
+    """The table of a paid marginal was a Python error: bins were pairs of fractions."""
+    domain = Domain({"pay": bounds(0, 1000), "day": bounds("2024-01-01", "2026-01-01")})
+    rows = {"pay": [1.0, 999.0], "day": [date(2024, 1, 3), None]}
+    found = answer(rows, [("pay",), ("day",)], domain=domain, rho=10**6)
+    assert found.table(0).column("pay").to_pylist()[:2] == ["0 to 31.25", "31.25 to 62.5"]
+    assert found.table(0).column("pay").to_pylist()[-1] is None
+    assert found.table(1).column("day").to_pylist()[0] == "2024-01-01 to 2024-01-07"

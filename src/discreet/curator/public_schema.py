@@ -14,6 +14,7 @@ from typing import Any
 
 from discreet.exact import number
 from discreet.query.answer.serialize import plain
+from discreet.query.plan.key_sets import Hierarchy
 from discreet.query.plan.schema import AUTO, Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp, Value
 
@@ -34,6 +35,7 @@ def write(found: Schema) -> dict[str, Any]:
         "max_groups": caps.max_groups,
         "max_rows_per_group": caps.max_rows_per_group,
         "columns": [_column(name, field, found) for name, field in found.fields.items()],
+        "places": [list(key_set.levels) for key_set in given.key_sets if isinstance(key_set, Hierarchy)],
         "unusable": others,
     }
 

@@ -39,6 +39,7 @@ from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload, read_all
 from discreet.synthetic.direct import Answers
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.hierarchical.nested import NestedPublication, NestedTables
 from discreet.synthetic.hierarchical.plan import Publication
 from discreet.synthetic.hierarchical.released import PublishedTables
 from discreet.synthetic.pmw import QUESTIONS, Stream
@@ -266,6 +267,18 @@ class Session:
     def tabulate(
         self,
         table: str,
+        workload: NestedPublication,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+    ) -> NestedTables: ...
+
+    @overload
+    def tabulate(
+        self,
+        table: str,
         workload: Asked,
         epsilon: Number | None = None,
         *,
@@ -279,7 +292,7 @@ class Session:
     def tabulate(
         self,
         table: str,
-        workload: Asked | Publication,
+        workload: Asked | Publication | NestedPublication,
         epsilon: Number | None = None,
         *,
         delta: Number | None = None,
@@ -287,16 +300,19 @@ class Session:
         columns: Sequence[str] | None = None,
         domain: Mapping[str, Any] | Domain | None = None,
         plan: str | None = None,
-    ) -> Answers | PublishedTables:
+    ) -> Answers | PublishedTables | NestedTables:
         """Many counts of one table for one charge, with the least error that can be planned; all of them agree.
 
         ``workload``: a list of sets of columns, ``"all 2-way"``, or any workload of ``dp.synthetic``. Marginals are
         measured by their interactions, each once: with Gaussian noise nothing has a smaller sum of squared errors.
-        With a ``dp.synthetic.publication`` the counts are whole numbers that add up over a declared hierarchy.
+        With a ``dp.synthetic.publication`` the counts are whole numbers that add up over a declared hierarchy; with
+        ``dp.synthetic.nested`` those of persons and of their households, which fit to each other.
         """
         price = Price(epsilon, delta, rho)
         if isinstance(workload, Publication):
             return synthetic.published_tables(self._backend, table, workload, price, domain)
+        if isinstance(workload, NestedPublication):
+            return synthetic.nested_tables(self._backend, table, workload, price, domain)
         return synthetic.tables_of_counts(self._backend, table, workload, price, columns, domain, plan)
 
     def compare(

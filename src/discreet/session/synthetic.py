@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
-from discreet.answer import CONFIDENCE, Answer
+from discreet.answer import CONFIDENCE, Answer, confidence_level
 from discreet.errors import BadParameter, NoEstimate, NotATheorem
 from discreet.exact import Number
 from discreet.privacy.budgets.filters import Filter, currency_of
@@ -23,16 +24,17 @@ from discreet.query.plan.key_sets import Hierarchy
 from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, keys
 from discreet.session.backend import Backend
-from discreet.session.counts_program import CountsJob, counts_program, price_of_counts
+from discreet.session.counts_program import CountsJob, CountsStep, counts_program, price_of_counts
 from discreet.session.payment import HeldOpen, Payment
 from discreet.session.price import Price
-from discreet.session.program import run
+from discreet.session.program import Program, run
 from discreet.session.query import frame_of, release_query
 from discreet.synthetic.direct import Answers, answer
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.hierarchical.nested import NestedPublication, NestedTables, check_nested, nest
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication
 from discreet.synthetic.hierarchical.plan import plan as hierarchical_plan
-from discreet.synthetic.hierarchical.released import PublishedTables, consequences, publish
+from discreet.synthetic.hierarchical.released import PublishedTables, consequences, level_shares, publish
 from discreet.synthetic.pmw import Stream, pmw
 from discreet.synthetic.result import Synthetic
 from discreet.synthetic.source import then
@@ -87,20 +89,45 @@ def published_tables(
 ) -> PublishedTables:
     """Tables over a hierarchy that add up; the plan is made, and refused, before anything is paid."""
     planned = plan_publication(backend, table, publication, given)
+    made: PublishedTables = run(_publishing(backend, table, planned, price), backend)
+    return made
+
+
+def nested_tables(
+    backend: Backend, table: str, wanted: NestedPublication, price: Price, given: Declarations
+) -> NestedTables:
+    """Tables of persons and of their households that fit to each other, for one charge."""
+    homes = plan_publication(backend, wanted.table, wanted.households)
+    people = plan_publication(backend, table, wanted.persons, given)
+    check_nested(homes, people, wanted.size)
+    first = _publishing(backend, wanted.table, homes, price.times(wanted.share))
+    second = _publishing(backend, table, people, price.times(1 - wanted.share))
+
+    def fitted(released: Sequence[Any], receipt: Receipt) -> NestedTables:
+        return nest(released[len(first.steps) - 1], released[-1], wanted.size, receipt)
+
+    together = Program(
+        (*first.steps, *second.steps),
+        lambda: f"{first.text()}; {second.text()}",
+        join=fitted,
+        write=lambda made, _: b'{"nested":[%s,%s]}' % (made.households.to_json(), made.persons.to_json()),
+    )
+    made: NestedTables = run(together, backend)
+    return made
+
+
+def _publishing(backend: Backend, table: str, planned: HierarchicalPlan, price: Price) -> Program:
+    """The program of one publication."""
 
     def work(source: Any, budget: Mapping[str, Any]) -> PublishedTables:
         made = publish(source, planned, **budget)
         return replace(made, receipt=source.receipt, notes=source.notes)
 
-    names = "; ".join(" x ".join(columns) for columns in publication.tables)
+    names = "; ".join(" x ".join(columns) for columns in planned.publication.tables)
     declared = consequences(planned) if planned.fixed else []
     more = "".join(f"; {text}" for text in (names, *declared))
     job = CountsJob("publish", "tables", more, work, PublishedTables.to_json)
-    domain = planned.domain
-    made: PublishedTables = run(
-        counts_program(backend, job, table, price, columns=domain.columns, domain=domain), backend
-    )
-    return made
+    return counts_program(backend, job, table, price, columns=planned.domain.columns, domain=planned.domain)
 
 
 def plan_publication(
@@ -117,6 +144,39 @@ def plan_publication(
     others = [name for name in names if hierarchy is None or name not in hierarchy.levels]
     domain = domain_of(table, schema, others, given) if others else Domain({"none": [0]})
     return hierarchical_plan(publication, domain, hierarchy, key_sets, schema.table.public_totals)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationPreview:
+    """What a publication would cost, and how far off its tables would be. Free; no data is touched."""
+
+    program: Program
+    tables: tuple[tuple[str, int, float], ...]
+    """Of each table: its name, its cells, and the mean error of its estimates: ± this holds in about 95%."""
+    shares: Mapping[str, float]
+    """Of the cost, by level."""
+    consequences: tuple[str, ...]
+
+
+def preview_publication(
+    backend: Backend, table: str, publication: Publication, price: Price, given: Declarations = None
+) -> PublicationPreview:
+    """The errors of published tables, level by level, before anything is paid."""
+    planned = plan_publication(backend, table, publication, given)
+    program = _publishing(backend, table, planned, price)
+    counted: CountsStep[PublishedTables] = program.answer
+    rho = read_budget(**{"epsilon": None, "delta": None, "rho": None, **counted.budget})[0]
+    errors = planned.errors(rho, moves=counted.source.moves(()), scale=counted.source.scale)
+    times = NormalDist().inv_cdf(float(1 - (1 - confidence_level(price.confidence)) / 2))
+    with_errors = list(zip(planned.tables, errors, strict=True))
+    return PublicationPreview(
+        program,
+        tuple(
+            (planned.name_of(published), planned.cells_of(published), times * error) for published, error in with_errors
+        ),
+        level_shares(planned),
+        tuple(consequences(planned)),
+    )
 
 
 def comparison(backend: Backend, made: Synthetic, table: str, columns: Sequence[Sequence[str]], price: Price) -> Answer:

@@ -7,6 +7,7 @@ for first, from one filter.
 from discreet.synthetic.columns import bins, categories, days, whole
 from discreet.synthetic.direct import Answers, Plan, answer, plans
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.hierarchical.nested import NestedPublication, NestedTables, nest, nested
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication, plan, publication
 from discreet.synthetic.hierarchical.released import PublishedTables, publish
 from discreet.synthetic.mwem import Weighted, mwem, whole_domain
@@ -23,6 +24,8 @@ __all__ = [
     "Domain",
     "HierarchicalPlan",
     "MarginalSource",
+    "NestedPublication",
+    "NestedTables",
     "Plan",
     "Publication",
     "PublishedTables",
@@ -38,6 +41,8 @@ __all__ = [
     "marginal",
     "memory_for",
     "mwem",
+    "nest",
+    "nested",
     "plan",
     "plans",
     "pmw",

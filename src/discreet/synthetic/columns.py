@@ -34,6 +34,13 @@ _EPOCH = date(1970, 1, 1)
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
+def _end(value: Fraction | date) -> str:
+    """The end of a bin in a text."""
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
+
+
 class Column(ABC):
     """A column of a domain: ``values`` codes 0, 1, ..., and one more for NULL where that is allowed."""
 
@@ -53,6 +60,16 @@ class Column(ABC):
     @abstractmethod
     def labels(self) -> list[Any]:
         """What each code stands for, without NULL: a value, or the two ends of a bin."""
+
+    @property
+    def keys(self) -> list[Any]:
+        """The labels as a table shows them: a bin as a text, such as "0 to 31.25", whose second end is left out.
+
+        >>> from discreet.synthetic.columns import bins, days
+        >>> bins([0, "12.5", 100]).keys, categories(["a", "b"]).keys
+        (['0 to 12.5', '12.5 to 100'], ['a', 'b'])
+        """
+        return [" to ".join(map(_end, label)) if isinstance(label, tuple) else label for label in self.labels]
 
     @property
     def ordered(self) -> bool:

@@ -117,7 +117,7 @@ class Answers:
         bars = self.error_at(confidence) if self.plan.pure else self.error_of_each(confidence)
         names = [domain.columns[c] for c in marginal.clique]
         codes = np.stack(np.unravel_index(np.arange(len(self[question])), domain.shape(marginal.clique)), axis=1)
-        labels = [[*domain[name].labels, None] for name in names]  # NULL's code is the last
+        labels = [[*domain[name].keys, None] for name in names]  # NULL's code is the last
         keys = [pa.array([listed[c] for c in column]) for listed, column in zip(labels, codes.T, strict=True)]
         return pa.table([*keys, pa.array(self[question]), pa.array(bars[question])], names=[*names, "count", "error"])
 

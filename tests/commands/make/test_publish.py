@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import openpyxl
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
@@ -102,3 +103,50 @@ def test_refusals_write_nothing(folder: Path, change: tuple[str, str], words: st
     assert done.exit_code == 1
     assert words in " ".join(done.output.split())
     assert not (folder / "out").exists()
+
+
+def test_persons_live_in_households(folder: Path) -> None:
+    homes = [f"h{i},0{i % 6},{1 + i % 3}" for i in range(300)]
+    (folder / "homes.csv").write_text("home,county,size\n" + "\n".join(homes) + "\n")
+    people = [f"h{i},0{i % 6},{'fm'[j % 2]}" for i in range(300) for j in range(1 + i % 3)]
+    (folder / "people.csv").write_text("home,county,sex\n" + "\n".join(people) + "\n")
+    plan = PLAN.replace('unit = "person"\nmax_rows = 1', 'unit = "home"\nmax_rows = 3')
+    section = """
+[households]
+source = "homes.csv"
+tables = [["county", "size"]]
+size = "size"
+
+[households.columns.size]
+keys = [1, 2, 3]
+nullable = false
+"""
+    (folder / "tables.toml").write_text(plan + section.replace('size = "size"\n', ""))
+    refused = run("publish", folder / "tables.toml", folder / "out")
+    assert "size" in refused.output
+    assert not (folder / "out").exists()
+    (folder / "tables.toml").write_text(plan + section)
+    done = run("publish", folder / "tables.toml", folder / "out")
+    assert done.exit_code == 0, done.output
+    persons, households = (
+        pq.read_table(folder / "out" / f"{n}.parquet").to_pylist() for n in ("persons", "households")
+    )
+    assert sum(row["size"] for row in households) == len(persons)
+    counts = pyarrow.csv.read_csv(folder / "out" / "households_county_size.csv").column("count").to_pylist()
+    assert sum(counts) == len(households)
+    assert set(json.loads((folder / "out" / "card.json").read_text())) == {"households", "persons", "nested", "receipt"}
+    (folder / "tables.toml").write_text(plan + section.replace("size = ", "people = 1\nsize = "))
+    assert "must have only" in run("publish", folder / "tables.toml", folder / "again").output
+
+
+def test_excel_files_hold_the_card(folder: Path) -> None:
+    (folder / "tables.toml").write_text('format = "xlsx"\n' + PLAN)
+    done = run("publish", folder / "tables.toml", folder / "out")
+    assert done.exit_code == 0, done.output
+    book = openpyxl.load_workbook(folder / "out" / "county.xlsx")
+    rows = list(book["rows"].values)
+    assert rows[0][:3] == ("state", "county", "count")
+    assert [row[1] for row in rows[1:]] == [f"0{i}" for i in range(6)]
+    about = dict(book["about"].values)
+    assert about["confidence"] == "0.95"
+    assert "Every number that depends on the data has noise" in about["consequence"]

@@ -17,7 +17,12 @@ from tests.helpers.curator.town import Town
 
 SIGNED = {"/api/answers/{number}/receipt", "/api/answers/{number}/card"}
 """Downloads of signed text, which must not change by a byte."""
-NO_JSON = {"/api/answers/{number}/parquet", "/api/synthetic/{number}/rows", "/api/health"}
+NO_JSON = {
+    "/api/answers/{number}/parquet",
+    "/api/synthetic/{number}/rows",
+    "/api/published/{number}/files",
+    "/api/health",
+}
 """Files; and one whose status says whether all is well."""
 WRITTEN_ONCE = {"/api/datasets/{dataset}/preview", "/api/datasets/{dataset}/questions"}
 """Replies that are written from their models without another copy."""

@@ -14,11 +14,12 @@ import pytest
 from discreet.curator.http.responses import read_answer
 from discreet.curator.service.access import Caller
 from discreet.curator.service.config import read_config
+from discreet.curator.service.job_questions import SyntheticQuestion
+from discreet.curator.service.jobs import TOGETHER, Jobs
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import Curator
-from discreet.curator.service.synthetic_jobs import TOGETHER, SyntheticJobs, SyntheticQuestion
 from discreet.errors import BadParameter
 from discreet.ledger.records import ChargeRecord
 from discreet.privacy.promises.measures import Approx
@@ -66,12 +67,12 @@ def test_a_profile_is_charged_once_and_stored(shop: Shop) -> None:
 def test_synthetic_rows_choose_what_is_open_in_their_own_charge(tmp_path: Path) -> None:
     asked = SyntheticQuestion(table="trips", price=Price(20), rows=10, columns=("city",), quick=True)
     with opened(tmp_path / "town") as curator:
-        jobs = SyntheticJobs(curator)
+        jobs = Jobs(curator)
         number = jobs.start(ANN, "town", asked, "once").sequence
         assert jobs.start(ANN, "town", asked, "once").sequence == number
         for _ in range(TOGETHER):  # until the job has ended
             assert jobs._free.acquire(timeout=60)
-        found = jobs.state(ANN, number)
+        found = jobs.state(ANN, number, "synthetic")
         assert (found["state"], found["result"]["rows"]) == ("done", 10)
         assert "were scaled down to that" in found["result"]["story"][0]
         (line,) = curator.ledger.entries(kind=ChargeRecord.KIND)

@@ -53,8 +53,16 @@ unit = "who"
 max_rows = 10
 """
 
+PLACES = """
+[[datasets.town.tables.people.key_sets]]
+name = "places"
+columns = ["region", "city"]
+rows = [["North", "Aton"], ["North", "Bury"], ["South", "Cold"]]
+"""
+"""What may stand after it: cities lie in regions."""
 
-def write_town(folder: Path, *, people: int = 120, epsilon: str = "1000000") -> Path:
+
+def write_town(folder: Path, *, people: int = 120, epsilon: str = "1000000", more: str = "") -> Path:
     """Files of a town and a curator.toml for them."""
     data = folder / "data"
     data.mkdir(parents=True)
@@ -86,7 +94,7 @@ def write_town(folder: Path, *, people: int = 120, epsilon: str = "1000000") -> 
     )
     (data / "notes.csv").write_text("who,text\n" + "".join(f"{i},{CANARY} text {i}\n" for i in ids))
     config = folder / "curator.toml"
-    config.write_text(TOML.format(epsilon=epsilon))
+    config.write_text(TOML.format(epsilon=epsilon) + more)
     return config
 
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
-import sqlalchemy as sa
 
-from discreet.errors import LedgerBusy, LedgerError, LedgerUnavailable, LedgerUnsafe
-from discreet.ledger.durable_files import NETWORK, kind_of_disk
+from discreet.errors import LedgerBusy, LedgerUnavailable, LedgerUnsafe
+from discreet.ledger.durable_files import MEMORY, NETWORK, kind_of_disk
 from discreet.ledger.storage import database
-from discreet.ledger.storage.connections import report_database_errors
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place, answered, ask, prepared
 
@@ -49,22 +45,6 @@ def test_who_is_not_let_in_is_told_so(postgres_place: Place) -> None:
     for wrong in (address.replace("postgres@", "nobody@"), address.replace("/fresh_", "/no_such_")):
         with pytest.raises(LedgerUnavailable, match="does not let this role in"):
             database.open_database(wrong, create=True, patience=5).read().__enter__()
-
-
-@pytest.mark.parametrize(
-    ("failure", "let_in"),
-    [
-        (psycopg.OperationalError("connection failed: fe_sendauth: no password supplied"), False),
-        (psycopg.errors.InvalidPassword("authentication failed"), False),
-        (psycopg.OperationalError("server closed the connection"), True),
-        (psycopg.errors.DiskFull("could not write the password"), True),
-        (sqlite3.OperationalError("password"), True),
-    ],
-)
-def test_a_missing_password_is_no_full_disk(failure: Exception, let_in: bool) -> None:
-    with pytest.raises(LedgerError) as told, report_database_errors():
-        raise sa.exc.OperationalError("SELECT 1", {}, failure)
-    assert ("PGPASSWORD" in str(told.value)) is not let_in
 
 
 @pytest.mark.slow
@@ -107,6 +87,32 @@ def test_a_ledger_in_memory_warns() -> None:
     with prepared(Place(str(folder / "ledger"), str(folder / "key"), str(folder / "head"))) as ledger:
         assert "loses every charge" in ledger.cautions[0]
     shutil.rmtree(folder)
+
+
+def test_an_ordinary_disk_does_not_warn(lite: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with prepared(lite) as ledger:
+        monkeypatch.setattr(database, "kind_of_disk", lambda _: "ext4")
+        assert "".join(ledger.cautions) == ""
+        monkeypatch.setattr(database, "kind_of_disk", lambda _: next(iter(MEMORY)))
+        assert "loses every charge" in "".join(ledger.cautions)
+
+
+def test_reopening_lets_go_of_the_file_that_was_there(lite: Place, tmp_path: Path) -> None:
+    """A file that is put in its place is read from then on, not the one that open connections hold."""
+    with prepared(lite) as ledger:
+        store = ledger._journal.database
+        ledger.close()
+        backup = lite.copied(tmp_path / "backup")
+        answered(ledger, "a")
+        with store.read() as tx:
+            newer = tx.head()
+        Path(lite.location).unlink()
+        shutil.copyfile(backup.location, lite.location)
+        for name in ("-wal", "-shm"):
+            Path(f"{lite.location}{name}").unlink(missing_ok=True)
+        store.reopen()
+        with store.read() as tx:
+            assert tx.head()[0] < newer[0]
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from discreet.errors import LedgerBusy, LedgerMismatch
 from discreet.ledger.entries import read_entry
 from discreet.ledger.records import read_record
-from tests.helpers.ledger_places import Place, answered, prepared
+from tests.helpers.ledger_places import Place, answered, ask, prepared
 
 
 def append_again(database: Any, line: str) -> None:
@@ -46,3 +46,13 @@ def test_a_stored_answer_of_another_type_is_noticed(lite: Place) -> None:
         lite.run("UPDATE discreet_answers SET answer = 7")
         with database.read() as tx, pytest.raises(LedgerMismatch, match="not the one that was stored"):
             tx.answer(charge)
+
+
+def test_lines_say_which_entries_have_a_stored_answer(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        answered(ledger, "a")
+        ask(ledger, "b")
+        with ledger._journal.database.read() as tx:
+            kinds = [(read_entry(line).kind, stored) for line, stored in tx.texts()]
+        assert [stored for kind, stored in kinds if kind == "charge"] == [True, False]
+        assert not any(stored for kind, stored in kinds if kind != "charge")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 from discreet.errors import BadParameter
 from discreet.mechanisms.additive.laplace import LaplaceFor, laplace
@@ -108,3 +109,14 @@ def test_an_l2_sensitivity_that_is_not_whole_means_reals() -> None:
     assert m.scale > 0
     assert isinstance(m.release([0.25, 0.5, 0.75]).value, np.ndarray)
     assert laplace(sensitivity=L2(squared=2), epsilon=1, dimension=3).exponent is None
+
+
+@pytest.mark.parametrize("k", [0, 1, -7])
+def test_both_ends_of_a_probability_are_close_to_the_closed_form(k: int) -> None:
+    """q = e^(-1/3); an end on the wrong side, or far away, would be seen."""
+    low, high = laplace(sensitivity=1, scale=3).pmf(k)
+    with mp.workdps(50):
+        q = mp.e ** (-mp.mpf(1) / 3)
+        exact = (1 - q) / (1 + q) * q ** abs(k)
+        assert mp.mpf(low.numerator) / low.denominator <= exact <= mp.mpf(high.numerator) / high.denominator
+    assert high / low < 1 + Fraction(1, 10**12)

@@ -67,3 +67,8 @@ def test_all_tables_are_paid_for_together() -> None:
     assert price_basic(m.event).epsilon == 0.5
     assert m.noise.dimension == 2 + 6
     assert m.story().startswith("counted 2 marginal tables")
+
+
+def test_tables_of_one_column_are_read() -> None:
+    counts = marginals(columns=(3,), which=[(0,)], epsilon=1).read([(0,), (2,), (2,), (7,)])
+    assert counts.tolist() == [1, 0, 2]

@@ -4,9 +4,11 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.errors import BadParameter, NoPrice
+from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.mechanisms.selection.randomized_response import randomized_response
 from discreet.privacy.accountants.compose import compose
@@ -141,6 +143,13 @@ def test_a_picture() -> None:
     pytest.importorskip("matplotlib")
     axes = privacy_loss(events.Gaussian(sigma=1)).plot().axes[0]
     assert [line.get_label() for line in axes.lines] == ["P[loss > ε]", "δ(ε)"]
+    of_mechanism = (
+        privacy_loss(gaussian(sensitivity=1, rho="1/2"), on=(3, 4)).plot().axes[0]
+    )  # its law is cut somewhere
+    places = np.asarray(of_mechanism.lines[0].get_xdata(), dtype=float)
+    low, high = places[0], places[-1]
+    assert low == pytest.approx(0.5 - 4, abs=0.01)
+    assert high == pytest.approx(0.5 + 4, abs=0.01)
 
 
 def test_what_has_no_law_is_refused() -> None:

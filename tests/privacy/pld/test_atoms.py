@@ -175,3 +175,9 @@ def test_randomized_response_keeps_its_own_curve_and_no_higher_one() -> None:
 
     assert check(response, pairs=[(0, 1)], claim=events.TradeOff({0: 1, "1/4": "1/4"})).ok
     assert not check(response, pairs=[(0, 1)], claim=events.TradeOff({0: 1, "0.26": "0.26"})).ok
+
+
+def test_the_highest_losses_of_a_product_add_up() -> None:
+    pair = AtomicPair(Atoms(np.array([0.0, 1.0]), np.array([0.5, 0.5]), np.full(2, 0.5)), 3.0)
+    other = AtomicPair(Atoms(np.array([0.0, 2.0]), np.array([0.5, 0.5]), np.full(2, 0.5)), 2.0)
+    assert atom_product(pair, other).highest == atom_product(other, pair).highest == 5.0

@@ -4,9 +4,11 @@ import csv
 import json
 import tracemalloc
 from collections.abc import Iterator
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -14,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, MissingExtra
 from discreet.query.answer import export
 from discreet.query.answer.export import write_parquet, write_rows
 
@@ -165,8 +167,8 @@ def test_the_ending_says_what_is_written(tmp_path: Path) -> None:
     found.write(f"{tmp_path}/other/")
     assert pq.read_table(tmp_path / "folder").equals(found.to_arrow())
     assert pq.read_table(tmp_path / "other").equals(found.to_arrow())
-    for name in ("answer.xlsx", "answer.csv.gz", "answer.json", "answer.parquet.old"):
-        with pytest.raises(BadParameter, match=r"must end in \.parquet or \.csv"):
+    for name in ("answer.xls", "answer.csv.gz", "answer.json", "answer.parquet.old"):
+        with pytest.raises(BadParameter, match=r"must end in \.parquet, \.csv or \.xlsx"):
             found.write(tmp_path / name)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "other"]
 
@@ -212,3 +214,30 @@ def test_memory_does_not_grow_with_the_answer(tmp_path: Path) -> None:
 
     peak(2)
     assert peak(60) < 2 * peak(6)
+
+
+def test_an_excel_file_has_the_rows_and_what_is_said_about_them(tmp_path: Path) -> None:
+    rows = pa.table({"=name": ["=1+1", None, "a\x07b"], "n": [1, 2, None], "day": [date(2024, 2, 29)] * 3})
+    write_rows(tmp_path / "a.xlsx", lambda: iter([rows.slice(0, 2), rows.slice(2)]), {"cost": "epsilon 1", "notes": []})
+    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    day = datetime(2024, 2, 29)
+    listed = [("=name", "n", "day"), ("=1+1", 1, day), (None, 2, day), ("a\ufffdb", None, day)]
+    assert list(book["rows"].values) == listed
+    assert {cell.data_type for cell in next(book["rows"].iter_cols())} <= {"s", "n"}  # no formula
+    assert dict(book["about"].values) == {"cost": "epsilon 1", "notes": "[]"}
+    with pytest.raises(BadParameter, match="nothing is written over"):
+        write_rows(tmp_path / "a.xlsx", lambda: iter([rows]))
+
+
+def test_more_rows_than_a_sheet_holds_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "_SHEET", 3)
+    with pytest.raises(BadParameter, match="must have fewer than 3 rows"):
+        write_rows(tmp_path / "a.xlsx", lambda: iter([pa.table({"n": [1, 2, 3]})]))
+    assert not (tmp_path / "a.xlsx").exists()
+
+
+def test_excel_files_without_their_library_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(export, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match="openpyxl"):
+        write_rows(tmp_path / "a.xlsx", lambda: iter([pa.table({"n": [1]})]))
+    assert not (tmp_path / "a.xlsx").exists()

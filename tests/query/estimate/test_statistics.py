@@ -121,3 +121,14 @@ def test_a_count_is_moved_by_one() -> None:
 
 def vars_of(parts: st.CountParts) -> tuple[st.Rows, st.Rows]:
     return parts.present, parts.absent
+
+
+def test_sides_of_a_wide_range_are_counted_in_coarser_steps() -> None:
+    """Steps are positive, just as many as are needed, and the sides meet at both ends of the range."""
+    low, high = -(1 << 34), (1 << 34) + 5
+    found = st.sides(bounded(low, high), None, "AVG")
+    up, down = found.above, found.below
+    assert up.step == down.step == 17
+    assert up.bound == -(-(high - low) // 17) <= 2 * st.FINEST
+    assert (cells(up.value, low), cells(down.value, low)) == (0, up.bound)
+    assert (cells(up.value, high), cells(down.value, high)) == (up.bound, 0)

@@ -81,3 +81,9 @@ def test_aggregates_of_verbs_are_those_of_sql() -> None:
     ]  # fmt: skip
     for made, text in pairs:
         assert made.said == dp.expr(text).said, text
+
+
+def test_between_has_both_of_its_ends() -> None:
+    shown = repr(col("a").between(1, 3))
+    assert ">= 1" in shown
+    assert "<= 3" in shown

@@ -69,3 +69,12 @@ def test_an_empty_public_table_has_no_group() -> None:
     asked = ask(Join(Scan("people"), Scan("cities"), (("city", "city"),)), keys=(Key("city", col("city")),))
     with pytest.raises(BadQuestion, match=r"cities\.city is empty"):
         with_public_keys(asked, Memory(), schemas)
+
+
+def test_conditions_that_leave_no_public_row_are_refused() -> None:
+    asked = ask(
+        Filter(Join(Scan("people"), Scan("cities"), (("city", "city"),)), call("eq", col("country"), "nowhere")),
+        keys=(Key("city", col("city")),),
+    )
+    with pytest.raises(BadQuestion, match="leave no row of a public table with a key of"):
+        with_public_keys(asked, Memory(), catalog(data(Random(0))))

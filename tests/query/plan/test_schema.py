@@ -153,3 +153,8 @@ def test_a_table_prints_no_rows() -> None:
     words = repr(table({"who": ["Ada Lovelace"]}, unit="who"))
     assert "unit='who'" in words
     assert "Ada" not in words
+
+
+def test_automatic_bounds_have_no_upper_one() -> None:
+    with pytest.raises(BadParameter, match='must be left out: with "auto" both bounds are chosen'):
+        bounds("auto", 5)

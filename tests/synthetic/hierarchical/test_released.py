@@ -1,6 +1,7 @@
 """What is handed out: labels beside numbers, bars that cover, a card that says what was declared; and the session."""
 
 import json
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -125,3 +126,13 @@ def test_a_ledger_says_what_was_declared(tmp_path: Any) -> None:
     assert made.table(0).column("count").to_pylist() == [400] * 5
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir())  # beside the database, what it is about to take
     assert b"without noise (the law on seats)" in kept
+
+
+def test_bins_and_days_are_keys_of_published_tables(tmp_path: Any) -> None:
+    """They were pairs of fractions, which no table can hold: a Python error after the payment."""
+    rows = {"county": ["A1", "B2"] * 30, "pay": [5.0, 700.0] * 30, "day": [date(2024, 5, 1)] * 60}
+    domain = {"pay": dp.bounds(0, 1000), "day": dp.bounds("2024-01-01", "2026-01-01")}
+    made = publish(rows, publication([("county", "pay"), ("day",)]), hierarchy=GEO, domain=domain, rho=1000)
+    assert set(made.table(0).column("pay").to_pylist()) > {"0 to 31.25", None}
+    assert "2024-01-01 to 2024-01-07" in made.table(1).column("day").to_pylist()
+    assert made.write(tmp_path) == ["county_pay.csv", "day.csv"]

@@ -19,16 +19,20 @@ from discreet.commands.ask import LedgerFile
 from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 from discreet.privacy.promises.measures import Approx
+from discreet.query.answer.export import check_ending
 from discreet.query.plan.key_sets import Hierarchy, hierarchy
 from discreet.query.plan.public_totals import COUNT, PublicTotals, public_totals
-from discreet.query.plan.schema import Declared, table
+from discreet.query.plan.schema import Declared, Table, table
 from discreet.session.session import Session
-from discreet.synthetic.hierarchical.plan import publication
+from discreet.synthetic.hierarchical.nested import NestedPublication, NestedTables, nested
+from discreet.synthetic.hierarchical.plan import Publication, publication
+from discreet.synthetic.hierarchical.released import PublishedTables
 
 Plan = Annotated[Path, typer.Argument(help="a .toml file: the data, its columns and places, and the tables")]
 Folder = Annotated[Path, typer.Argument(help="the folder to write, which is new")]
 _NAMES = {"source", "table", "unit", "max_rows", "epsilon", "delta", "tables", "weights", "split", "rows", "format",
-          "places", "columns", "public_totals"}  # fmt: skip
+          "places", "columns", "public_totals", "households"}  # fmt: skip
+_HOUSEHOLDS = {"source", "table", "unit", "tables", "weights", "split", "columns", "public_totals", "size", "share"}
 _INVARIANTS = (
     "must be left out: a count that is published without noise has no differential privacy guarantee; declare totals "
     "that are public knowledge with [[public_totals]]"
@@ -42,36 +46,24 @@ def publish_command(plan: Plan, out: Folder, *, ledger: LedgerFile = None, as_js
         raise BadParameter("out", str(out), "must be a new folder, in a folder that is there")
     written = _read(plan)
     ending = written.get("format", "csv")
-    if ending not in ("csv", "parquet"):
-        raise BadParameter("format", ending, "must be csv or parquet")
-    columns = {name: _column(name, data) for name, data in _section(written, "columns").items()}
+    if ending not in ("csv", "parquet", "xlsx"):
+        raise BadParameter("format", ending, "must be csv, parquet or xlsx")
+    check_ending(ending)
     places = _places(plan.parent, _section(written, "places"))
-    source = str(plan.parent / _needed(written, "source"))
-    name = written.get("table") or Path(source).stem
-    wanted = publication(
-        _needed(written, "tables"),
-        weights=written.get("weights"),
-        split=written.get("split"),
-        rows=bool(written.get("rows")),
-    )
-    declared = table(
-        source,
-        unit=_needed(written, "unit"),
-        columns=columns,
-        max_rows=written.get("max_rows"),
-        key_sets=places,
-        public_totals=_totals(plan.parent, written.get("public_totals", []), places),
-    )
+    homes = _section(written, "households")
+    name, declared = _table(plan.parent, written, places, written)
+    tables, wanted = {name: declared}, _publication(written)
+    workload: Publication | NestedPublication = wanted
+    if homes:
+        outer, declared = _table(plan.parent, homes, places, {"unit": written.get("unit"), "max_rows": 1} | homes)
+        tables[outer] = declared
+        share = str(homes.get("share", "1/2"))
+        workload = nested(wanted, _publication(homes), table=outer, size=_needed(homes, "size"), share=share)
     price = Approx(str(_needed(written, "epsilon")), str(_needed(written, "delta")))
-    session = Session({name: declared}, budget=price if ledger is None else None, ledger=ledger)
-    made = session.tabulate(name, wanted, price.epsilon, delta=price.delta)
+    session = Session(tables, budget=price if ledger is None else None, ledger=ledger)
+    made: PublishedTables | NestedTables = session.tabulate(name, workload, price.epsilon, delta=price.delta)
     out.mkdir()
-    files = made.write(out, ending)
-    if wanted.rows:
-        import pyarrow.parquet as pq
-
-        pq.write_table(made.rows(), out / "rows.parquet")
-        files.append("rows.parquet")
+    files = [*made.write(out, ending), *_write_rows(made, out, wanted.rows)]
     card = made.card()
     (out / "card.json").write_text(json.dumps(card, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     if as_json:
@@ -84,6 +76,45 @@ def publish_command(plan: Plan, out: Folder, *, ledger: LedgerFile = None, as_js
         console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between releases[/]")
 
 
+def _table(
+    folder: Path, given: Mapping[str, Any], places: list[Hierarchy], unit: Mapping[str, Any]
+) -> tuple[str, Table]:
+    """The name of a private table, and its declaration."""
+    source = str(folder / _needed(given, "source"))
+    declared = table(
+        source,
+        unit=_needed(unit, "unit"),
+        columns={name: _column(name, data) for name, data in _section(given, "columns").items()},
+        max_rows=unit.get("max_rows"),
+        key_sets=places,
+        public_totals=_totals(folder, given.get("public_totals", []), places),
+    )
+    return given.get("table") or Path(source).stem, declared
+
+
+def _publication(given: Mapping[str, Any]) -> Publication:
+    return publication(
+        _needed(given, "tables"),
+        weights=given.get("weights"),
+        split=given.get("split"),
+        rows=bool(given.get("rows")),
+    )
+
+
+def _write_rows(made: PublishedTables | NestedTables, out: Path, wanted: bool) -> list[str]:
+    """Rows behind the tables; always where persons live in households."""
+    import pyarrow.parquet as pq
+
+    rows = {}
+    if isinstance(made, NestedTables):
+        rows["households"], rows["persons"] = made.rows()
+    elif wanted:
+        rows["rows"] = made.rows()
+    for name, listed in rows.items():
+        pq.write_table(listed, out / f"{name}.parquet")
+    return [f"{name}.parquet" for name in rows]
+
+
 def _read(plan: Path) -> dict[str, Any]:
     try:
         written = tomllib.loads(plan.read_text(encoding="utf-8"))
@@ -91,9 +122,10 @@ def _read(plan: Path) -> dict[str, Any]:
         raise BadParameter("plan", str(plan), "must be a TOML file that can be read") from None
     if "invariants" in written:
         raise BadParameter("invariants", written["invariants"], _INVARIANTS)
-    for name in written:
-        if name not in _NAMES:
-            raise BadParameter("plan", name, f"must have only {', '.join(sorted(_NAMES))}")
+    for section, allowed in ((written, _NAMES), (_section(written, "households"), _HOUSEHOLDS)):
+        for name in section:
+            if name not in allowed:
+                raise BadParameter("plan", name, f"must have only {', '.join(sorted(allowed))}")
     return written
 
 

@@ -27,6 +27,7 @@ from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview, a
 from discreet.curator.client.remote_board import RemoteBoard
 from discreet.curator.client.remote_plan import RemotePlan
 from discreet.curator.client.remote_synthetic import RemoteJob, RemoteSynthetic
+from discreet.curator.client.remote_tables import RemoteTables, publication_body
 from discreet.curator.client.transport import Transport, new_key
 from discreet.curator.public_schema import read
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, Unsupported
@@ -53,6 +54,7 @@ from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price, Target, checked_targets
 from discreet.session.workload import read_all
+from discreet.synthetic.hierarchical.plan import Publication
 
 _OWNER = "ask the owner, who declares the tables"
 
@@ -259,6 +261,24 @@ class RemoteSession:
         body |= {"columns": None if columns is None else list(columns), "workload": workload} | price.texts()
         return RemoteJob(self.transport, int(self.transport.post(self.path("synthetic"), body)["number"]))
 
+    def tabulate(
+        self,
+        table: str,
+        workload: Publication,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        key: str | None = None,
+    ) -> RemoteTables:
+        """Tables that add up, as ``dp.synthetic.publication`` asks for them. The same ``key`` gives them again."""
+        if not isinstance(workload, Publication):
+            raise Unsupported("tables other than a dp.synthetic.publication", "ask for the tables as a workload")
+        price = Price(epsilon, delta, rho)
+        body = publication_body(table, workload) | {"format": "parquet", "key": new_key(key)} | price.texts()
+        number = int(self.transport.post(self.path("publication"), body)["number"])
+        return RemoteTables.of(self.transport, number)
+
     def profile(
         self,
         table: str,
@@ -280,7 +300,6 @@ class RemoteSession:
     suggest_keys = _refused("suggest_keys", _OWNER)
     prepare = _refused("prepare", _OWNER)
     learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
-    tabulate = _refused("tabulate", "ask for the tables as a workload, or use synthesize")
     regress = _refused("regress", _OWNER)
     compare = _refused("compare", "the report of a job says how well its model fits what was measured")
 

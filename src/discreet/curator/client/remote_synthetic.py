@@ -6,7 +6,7 @@ Promise: a job is charged once, under its key, however often the connection brea
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,18 @@ from discreet.errors import EngineFailed, LedgerUnavailable
 from discreet.synthetic.public_rows import PublicRows
 
 _PAUSE = 0.5
+
+
+def wait_for(state: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The result of a job, when it is done."""
+    while (shown := state())["state"] == "running":
+        time.sleep(_PAUSE)
+    if shown["state"] == "failed":
+        raise EngineFailed
+    if shown["state"] == "lost":
+        raise LedgerUnavailable("the job was paid, and lost with a server that ended")
+    result: Mapping[str, Any] = shown["result"]
+    return result
 
 
 @dataclass(frozen=True)
@@ -35,15 +47,8 @@ class RemoteJob:
 
     def result(self) -> RemoteSynthetic:
         """Wait until it is done; Ctrl-C leaves the job as it is, to be asked for later."""
-        while (state := self.state())["state"] == "running":
-            time.sleep(_PAUSE)
-        if state["state"] == "failed":
-            raise EngineFailed
-        if state["state"] == "lost":
-            raise LedgerUnavailable("the job was paid, and lost with a server that ended")
-        return RemoteSynthetic(
-            self.number, state["result"], self.transport.download(f"/api/synthetic/{self.number}/rows")
-        )
+        stored = wait_for(self.state)
+        return RemoteSynthetic(self.number, stored, self.transport.download(f"/api/synthetic/{self.number}/rows"))
 
 
 @dataclass(frozen=True)

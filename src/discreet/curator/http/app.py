@@ -36,6 +36,7 @@ from discreet.curator.http import (
     routes_operate,
     routes_owner,
     routes_people,
+    routes_publication,
     routes_synthetic,
     teaching,
 )
@@ -45,6 +46,7 @@ from discreet.curator.http.middleware import CALLER, AccessMiddleware, interface
 from discreet.curator.malformed import in_words
 from discreet.curator.service.access import ANYBODY, TABLE
 from discreet.curator.service.config import read_config
+from discreet.curator.service.jobs import Jobs
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.service import Curator
 
@@ -103,7 +105,9 @@ def create_app(curator: Curator) -> FastAPI:
     routes_owner.add_routes(app, curator)
     routes_people.add_routes(app, curator)
     routes_operate.add_routes(app, curator, metrics)
-    routes_synthetic.add_routes(app, curator)
+    jobs = Jobs(curator)
+    routes_synthetic.add_routes(app, jobs)
+    routes_publication.add_routes(app, curator, jobs)
     _add_public(app, curator)
     return app
 

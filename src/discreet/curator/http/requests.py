@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
+from discreet.curator.service.job_questions import PublicationQuestion, SyntheticQuestion
 from discreet.curator.service.questions import (
     PlanQuestion,
     ProfileQuestion,
@@ -14,9 +15,9 @@ from discreet.curator.service.questions import (
     SqlQuestion,
     WorkloadQuestion,
 )
-from discreet.curator.service.synthetic_jobs import SyntheticQuestion
 from discreet.query.answer.suggest import SURE
 from discreet.session.price import Price
+from discreet.synthetic.hierarchical.plan import publication
 
 
 def _whole(value: Any) -> Any:
@@ -182,6 +183,35 @@ class SyntheticIn(Priced):
             workload=self.workload,
             quick=self.quick,
         )
+
+
+class PublicationIn(Priced):
+    """Tables of counts that add up over the places of a table, and a price.
+
+    Each table is a list of columns, at most one of them a level of the places. ``weights``: how much the error of each
+    table matters; ``split``: which share of the cost each level has, instead of the best.
+    """
+
+    table: Name
+    tables: Annotated[
+        list[Annotated[list[Annotated[StrictStr, Field(min_length=1, max_length=300)]], Field(max_length=20)]],
+        Field(min_length=1, max_length=100),
+    ]
+    weights: Annotated[list[Exact], Field(min_length=1, max_length=100)] | None = None
+    split: dict[Annotated[StrictStr, Field(max_length=300)], Exact] | None = None
+    rows: StrictBool = False
+    format: Literal["csv", "parquet", "xlsx"] = "csv"
+    key: Name | None = None
+
+    def question(self) -> PublicationQuestion:
+        """Which tables are asked for, and their price."""
+        wanted = publication(
+            self.tables,
+            weights=None if self.weights is None else [str(weight) for weight in self.weights],
+            split=None if self.split is None else {level: str(share) for level, share in self.split.items()},
+            rows=self.rows,
+        )
+        return PublicationQuestion(table=self.table, price=self.price(), wanted=wanted, format=self.format)
 
 
 class ProfileIn(Priced):

@@ -92,6 +92,52 @@ class SyntheticOut(BaseModel):
     result: SyntheticResult | None
 
 
+class PublishedResult(BaseModel):
+    """What came of a publication: its release card, and how many cells do not add up, which is 0."""
+
+    card: dict[str, Any]
+    mismatches: int
+
+
+class PublicationOut(BaseModel):
+    """A job that publishes tables. ``number`` is that of its charge."""
+
+    number: int
+    state: Literal["running", "done", "failed", "lost"]
+    doing: str
+    result: PublishedResult | None
+
+
+class TableError(BaseModel):
+    """How far off the cells of a table would be: ± ``error``, at the confidence that was asked for."""
+
+    table: str
+    cells: int
+    error: float
+
+
+class LevelShare(BaseModel):
+    """Which part of the cost a level has."""
+
+    level: str
+    share: float
+
+
+class PublicationPreviewOut(BaseModel):
+    """What tables would cost, and how far off their cells would be, before they are made whole."""
+
+    tables: list[TableError]
+    shares: list[LevelShare]
+    consequences: list[str]
+    """What public totals mean for the guarantee."""
+    price: Amount
+    left: Amount
+    left_after: Amount | None
+    price_epsilon: float | None
+    left_epsilon: float | None
+    left_after_epsilon: float | None
+
+
 class DatasetOut(BaseModel):
     """A data set that one may ask about."""
 
@@ -161,6 +207,8 @@ class TableOut(BaseModel):
     columns: list[ColumnOut]
     unusable: dict[str, str]
     """Columns of types that cannot be read here, with their types."""
+    places: list[list[str]] = []
+    """The levels of each declared hierarchy, the coarsest first."""
 
 
 class SchemaOut(BaseModel):

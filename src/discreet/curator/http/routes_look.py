@@ -13,7 +13,7 @@ from discreet.curator.http.middleware import CALLER
 from discreet.curator.parquet import write_parquet
 from discreet.curator.service import serialize
 from discreet.curator.service.access import Caller
-from discreet.curator.service.service import Curator, read_answer
+from discreet.curator.service.service import Curator, check_no_job, read_answer
 from discreet.errors import BadQuestion, EngineFailed
 from discreet.ledger.charges import Charge
 from discreet.ledger.records import ChargeRecord
@@ -39,8 +39,7 @@ def answer_out(charge: Charge) -> responses.AnswerOut:
         raise BadQuestion(str(stored["error"]["message"]))
     if "error" in stored:
         raise EngineFailed
-    if "synthetic" in stored:
-        raise Refusal(404, "NotFound", "this was paid for synthetic rows: look at /api/synthetic and its number")
+    check_no_job(stored)
     record = charge.record
     return responses.AnswerOut(
         number=charge.sequence,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode
 from typing import Annotated
 
 from anyio.to_thread import run_sync
@@ -12,16 +11,15 @@ from fastapi.responses import Response
 from discreet.curator.http import requests, responses
 from discreet.curator.http.routes_ask import DatasetName
 from discreet.curator.http.routes_look import caller_of
-from discreet.curator.service.service import Curator
-from discreet.curator.service.synthetic_jobs import SyntheticJobs
+from discreet.curator.service.jobs import Jobs
 
+KIND = "synthetic"
 PARQUET = "application/vnd.apache.parquet"
 Number = Annotated[int, Path(ge=1, le=10**15)]
 
 
-def add_routes(app: FastAPI, curator: Curator) -> None:
-    """Add the routes, for one curator."""
-    jobs = SyntheticJobs(curator)
+def add_routes(app: FastAPI, jobs: Jobs) -> None:
+    """Add the routes, for the jobs of one curator."""
 
     @app.post("/api/datasets/{dataset}/synthetic")
     async def begin(request: Request, dataset: DatasetName, body: requests.SyntheticIn) -> responses.SyntheticOut:
@@ -30,28 +28,28 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
 
         def started() -> responses.SyntheticOut:
             charge = jobs.start(caller, dataset, body.question(), body.key)
-            return responses.SyntheticOut(**jobs.state(caller, charge.sequence))
+            return responses.SyntheticOut(**jobs.state(caller, charge.sequence, KIND))
 
         return await run_sync(started)
 
     @app.get("/api/synthetic/{number}")
     def state(request: Request, number: Number) -> responses.SyntheticOut:
         """How far a job is: running, done, failed, or lost with a server that ended."""
-        return responses.SyntheticOut(**jobs.state(caller_of(request), number))
+        return responses.SyntheticOut(**jobs.state(caller_of(request), number, KIND))
 
     @app.post("/api/synthetic/{number}/cancel")
     def cancel(request: Request, number: Number, body: requests.In) -> responses.SyntheticOut:
         """Stop a job after the round that is under way. What was measured is kept; nothing is given back."""
         _ = body  # nothing, but it must be JSON, as everywhere
         caller = caller_of(request)
-        jobs.cancel(caller, number)
-        return responses.SyntheticOut(**jobs.state(caller, number))
+        jobs.cancel(caller, number, KIND)
+        return responses.SyntheticOut(**jobs.state(caller, number, KIND))
 
     @app.get("/api/synthetic/{number}/rows", response_class=Response, responses={200: {"content": {PARQUET: {}}}})
     def rows(request: Request, number: Number) -> Response:
         """The rows of a job that is done, as a Parquet file."""
         return Response(
-            b64decode(jobs.rows(caller_of(request), number)),
+            jobs.file(caller_of(request), number, KIND),
             media_type=PARQUET,
             headers={"content-disposition": f'attachment; filename="synthetic-{number}.parquet"'},
         )

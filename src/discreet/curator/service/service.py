@@ -14,7 +14,7 @@ import json
 import math
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -37,6 +37,7 @@ from discreet.curator.service.copies.marker import mark
 from discreet.curator.service.copies.place import check_place
 from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
+from discreet.curator.service.job_questions import PublicationQuestion
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
 from discreet.curator.service.people import OWNER, Role, Staff
 from discreet.curator.service.questions import (
@@ -79,6 +80,7 @@ from discreet.session.backend import Backend
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
 from discreet.session.program import Program, run
 from discreet.session.query import Query, RefusedForValues, read_query
+from discreet.session.synthetic import preview_publication
 
 Point = Callable[[str], None]
 ANONYMOUS_LIMITS = Limits(requests_per_second=Fraction(10), burst=60)
@@ -93,22 +95,34 @@ class _Unpaid:
 
     backend: Backend
     budget_store: LedgerBudget
-    reading: tuple[Read, Check]
+    reading: tuple[Any, ...] = ()
+    """How questions in SQL are read and checked."""
 
-    def previews(self, program: Program, rows: int | None, people: Population) -> list[dict[str, Any]]:
-        """The error bars of each answer of a program, and what all would cost."""
+    def costs(self, program: Program, people: Population) -> dict[str, Any]:
+        """What a program would cost, and what would be left."""
         cost = self.budget_store.quote(program.price)
-        common = {
+        return {
             "price": write_amount(cost.price),
             "left": write_amount(cost.left),
             "left_after": None if cost.left_after is None else write_amount(cost.left_after),
             "price_epsilon": serialize.epsilon_of(cost.price, people),
             "left_epsilon": serialize.epsilon_of(cost.left, people),
             "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
-            "allowance": write_amount(program.allowance),
         }
-        shown = serialize.previews(program.previews(self.backend, rows), program, cost.left)
+
+    def previews(self, program: Program, rows: int | None, people: Population) -> list[dict[str, Any]]:
+        """The error bars of each answer of a program, and what all would cost."""
+        left = self.budget_store.quote(program.price).left
+        shown = serialize.previews(program.previews(self.backend, rows), program, left)
+        common = self.costs(program, people) | {"allowance": write_amount(program.allowance)}
         return [each | common for each in shown]
+
+
+def check_no_job(parts: Collection[str]) -> None:
+    """Refuse to show what a job has stored as an answer to a question."""
+    for kind, what in (("synthetic", "synthetic rows"), ("published", "tables")):
+        if kind in parts:
+            raise Refusal(404, "NotFound", f"this was paid for {what}: look at /api/{kind} and its number")
 
 
 class Curator:
@@ -312,13 +326,28 @@ class Curator:
         shown = unpaid.previews(plan.program, question.rows, people)
         return {"plan": plan.summary.as_dict(), "questions": shown}
 
+    def preview_publication(self, caller: Caller, name: str, question: PublicationQuestion) -> dict[str, Any]:
+        """The error of each table, the levels' shares of the cost, and what all would cost. Free."""
+        registered, people = self.dataset(caller, name)
+        unpaid = self._unquoted(self.open(registered), caller, name)
+        question.check(unpaid.backend)
+        preview = preview_publication(unpaid.backend, question.table, question.wanted, question.price)
+        tables = [dict(zip(("table", "cells", "error"), table, strict=True)) for table in preview.tables]
+        shares = [{"level": level or "total", "share": share} for level, share in preview.shares.items()]
+        more = {"tables": tables, "shares": shares, "consequences": list(preview.consequences)}
+        return more | unpaid.costs(preview.program, people)
+
+    def _unquoted(self, opened: OpenDataset, caller: Caller, name: str) -> _Unpaid:
+        """A budget from which nothing is paid."""
+        budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
+        return _Unpaid(opened.backend.serving(budget_store), budget_store)
+
     def _unpaid(
         self, opened: OpenDataset, caller: Caller, name: str, question: SqlQuestion | WorkloadQuestion
     ) -> _Unpaid:
         """Questions that are read, with a budget from which nothing is paid."""
-        budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
-        backend = opened.backend.serving(budget_store)
-        return _Unpaid(backend, budget_store, self._reading(opened, backend, caller, question))
+        unpaid = self._unquoted(opened, caller, name)
+        return replace(unpaid, reading=self._reading(opened, unpaid.backend, caller, question))
 
     def _seen(self) -> tuple[object, ...]:
         """What previews depend on beside the question: what the ledger has, by whichever server."""
@@ -440,8 +469,7 @@ class Curator:
         """Refuse to show an answer that is not stored: it is under way, or it was lost and will never come."""
         if not charge.pending:
             return
-        if "synthetic" in charge.record.parameters:
-            raise Refusal(404, "NotFound", "this was paid for synthetic rows: look at /api/synthetic and its number")
+        check_no_job(charge.record.parameters)
         if self._under_way_for(charge) > timedelta(0):
             raise Refusal(503, "UnderWay", "this question is being answered; look again in a few seconds")
         raise EngineFailed

@@ -15,7 +15,9 @@ export async function historyView(place, [chosen]) {
   }
   const side = h("section", { class: "result", "aria-live": "polite" });
   const open = opener(side, charges, (number) => (charges.find((one) => one.number === number)?.parameters.synthetic
-    ? h("p", { class: "quiet" }, "Synthetic rows. ", h("a", { href: "#synthetic" }, "Make more.")) : null), () => historyView(place, [String(chosen || charges.at(-1).number)]));
+    ? h("p", { class: "quiet" }, "Synthetic rows. ", h("a", { href: "#synthetic" }, "Make more."))
+    : charges.find((one) => one.number === number)?.parameters.published
+      ? h("p", { class: "quiet" }, "Tables that add up. ", h("a", { href: `#tables/${number}` }, "Look at them.")) : null), () => historyView(place, [String(chosen || charges.at(-1).number)]));
   show(place, h("div", { class: "two" },
     h("section", { class: "card" }, h("h2", {}, "Your questions"),
       h("ol", { class: "list" }, charges.map((one, i) => entry(one, i + 1, () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); })).reverse()),
@@ -25,7 +27,7 @@ export async function historyView(place, [chosen]) {
 }
 
 function entry(one, position, open) {
-  const { workload, estimate, synthetic, profile, units } = one.parameters;
+  const { workload, estimate, profile, units, ...kinds } = one.parameters, synthetic = kinds.synthetic || kinds.published;
   const running = !one.answered && Date.now() - Date.parse(one.time) < LATE;
   return h("li", {},
     h("button", { class: "entry", onclick: open },

@@ -8,11 +8,12 @@ import { historyView } from "./history.js";
 import { learnView } from "./learn.js";
 import { analystsView, datasetsView, ledgerView } from "./owner.js";
 import { syntheticView } from "./synthetic.js";
+import { tablesView } from "./tables.js";
 import { verifyView } from "./verify.js";
 import { alertsView, profilesView } from "./watch.js";
 
 const VIEWS = {
-  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], synthetic: ["Rows", syntheticView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
+  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], synthetic: ["Rows", syntheticView], tables: ["Tables", tablesView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
   owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], profiles: ["Profiles", profilesView], ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
   nobody: { signin: ["Sign in", signInView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
 };

@@ -89,10 +89,15 @@ class PrivacyLoss(ABC):
         """Short: exact probabilities may have thousands of digits each."""
         return f"{type(self).__name__}(largest={self.largest.upper:.6g})"
 
+    def _middle(self) -> tuple[float, float]:
+        """About the mean and the deviation, for a picture; 0 and 1 where they are infinite."""
+        mean, variance = self.mean.upper, self.variance.upper
+        return (float(mean), math.sqrt(variance)) if math.isfinite(variance) else (0.0, 1.0)
+
     def plot(self) -> Figure:
         """P[L > ε] against ε, and δ(ε) below it, both certified upper bounds."""
-        spread = 4 * math.sqrt(float(self.variance.upper)) if math.isfinite(self.variance.upper) else 4.0
-        middle = float(self.mean.upper) if math.isfinite(self.mean.upper) else 0.0
+        middle, deviation = self._middle()
+        spread = 4 * deviation
         places = [Fraction(middle + spread * (i - 40) / 40).limit_denominator(10**6) for i in range(81)]
         figure = new_figure(6, 4)
         axes = figure.subplots()
@@ -133,6 +138,14 @@ class FiniteLoss(PrivacyLoss):
             merged[atom.loss] = merged.get(atom.loss, _ZERO) + (atom.probability[0] + atom.probability[1]) / 2
         pairs = [(math.inf if loss is None else float((loss[0] + loss[1]) / 2), float(p)) for loss, p in merged.items()]
         return sorted(pairs, reverse=True)
+
+    def _middle(self) -> tuple[float, float]:
+        """Of the values that are listed, if something was left out of the law."""
+        if not self.missing:
+            return super()._middle()
+        finite = [(loss, p) for loss, p in self.law() if math.isfinite(loss)]
+        mean = sum(loss * p for loss, p in finite)
+        return mean, math.sqrt(sum((loss - mean) ** 2 * p for loss, p in finite)) or 1.0
 
     def _sum(self, value: Callable[[Interval], Interval]) -> Bound:
         """The sum of p f(loss), where ``value`` encloses f on an interval."""

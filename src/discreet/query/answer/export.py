@@ -1,22 +1,24 @@
-"""An answer as a Parquet or CSV file, piece by piece: what is in memory at one time does not grow with it.
+"""An answer as a Parquet, CSV or Excel file, piece by piece: what is in memory at one time does not grow with it.
 
 Promise: nothing that is there already is written over, and a file that could not be finished is taken away again. In a
 CSV file, text that a spreadsheet would take for a formula begins with an apostrophe, so that it stays text. What is
-said about the rows (cost, confidence, notes) is kept with them: in the metadata of a Parquet file, and beside a CSV
-file in a file of the same name with ``-metadata.json`` after it.
+said about the rows (cost, confidence, notes) is kept with them: in the metadata of a Parquet file, on a second sheet of
+an Excel file, and beside a CSV file in a file of the same name with ``-metadata.json`` after it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
+from importlib.util import find_spec
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, MissingExtra
+from discreet.shown import visible
 
 PIECE = 50_000
 """Rows that are Python objects at one time."""
@@ -27,6 +29,8 @@ BESIDE = "-metadata.json"
 ABOUT = "discreet"
 """The name of what is said about the rows, in the metadata of a Parquet file."""
 _FORMULA = r"^([=+\-@\t\r])"
+_SHEET = 1 << 20
+"""Rows that a sheet of Excel holds."""
 
 Pieces = Callable[[], Iterator[pa.Table]]
 """The rows, to be gone through twice: for their common types, and to be written."""
@@ -56,7 +60,7 @@ def as_array(values: list[Any]) -> pa.Array:
 
 
 def write_rows(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str, Any] | None = None) -> None:
-    """One file with all pieces: Parquet or CSV by the ending of its name; without one, a new folder of Parquet."""
+    """One file with all pieces: Parquet, CSV or Excel by the ending of its name; without one, a folder of Parquet."""
     place = os.fspath(path).rstrip("/" + os.sep)
     ending = os.path.splitext(os.path.basename(place))[1].lower()
     match ending:
@@ -66,10 +70,21 @@ def write_rows(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str,
             _write(place, pieces, _csv)
         case ".parquet":
             write_parquet(place, pieces, about)
+        case ".xlsx":
+            check_ending("xlsx")
+            _write(place, pieces, _Xlsx, {} if about is None else {ABOUT: json.dumps(about)})
         case "":
             _write_folder(place, pieces, about)
         case _:
-            raise BadParameter("path", place, "must end in .parquet or .csv, or be a new folder without an ending")
+            raise BadParameter(
+                "path", place, "must end in .parquet, .csv or .xlsx, or be a new folder without an ending"
+            )
+
+
+def check_ending(ending: str) -> None:
+    """Refuse Excel files where what writes them is missing: to be called before anything is paid for them."""
+    if ending == "xlsx" and find_spec("openpyxl") is None:
+        raise MissingExtra("Excel files", extra="formats")
 
 
 def write_parquet(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str, Any] | None = None) -> None:
@@ -136,6 +151,47 @@ def _parquet(file: BinaryIO, schema: pa.Schema) -> Any:
     import pyarrow.parquet as pq  # heavy, and it waits for its first use
 
     return pq.ParquetWriter(file, schema)
+
+
+class _Xlsx:
+    """A writer of one sheet with the rows, and one with what is said about them. Text is never a formula."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        from openpyxl import Workbook
+
+        self.schema = schema
+        self._file, self._book, self._rows = file, Workbook(write_only=True), 0
+        self._sheet = self._book.create_sheet("rows")
+        self._append(self._sheet, schema.names)
+
+    def __enter__(self) -> _Xlsx:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        about = self._book.create_sheet("about")
+        for name, value in json.loads((self.schema.metadata or {}).get(ABOUT.encode(), b"{}")).items():
+            self._append(about, [name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)])
+        if kind is None:
+            self._book.save(self._file)
+
+    def write_table(self, piece: pa.Table) -> None:
+        """Append some rows to the sheet."""
+        self._rows += piece.num_rows
+        if self._rows >= _SHEET:
+            raise BadParameter("path", "an Excel file", f"must have fewer than {_SHEET:,} rows: write .parquet or .csv")
+        for row in zip(*(column.to_pylist() for column in piece.columns), strict=True):
+            self._append(self._sheet, row)
+
+    def _append(self, sheet: Any, values: Iterable[Any]) -> None:
+        from openpyxl.cell import WriteOnlyCell
+
+        cells = []
+        for value in values:
+            cell = WriteOnlyCell(sheet, visible(value) if isinstance(value, str) else value)
+            if isinstance(value, str):
+                cell.data_type = "s"
+            cells.append(cell)
+        sheet.append(cells)
 
 
 def _csv(file: BinaryIO, schema: pa.Schema) -> Any:

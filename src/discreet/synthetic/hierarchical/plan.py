@@ -161,6 +161,16 @@ class HierarchicalPlan:
             stretch *= Fraction(ceil(max(cost / rho, 1 + Fraction(1, _FINE**2)) * _FINE**2), _FINE**2)
         raise BadParameter("rho", float(rho), "must be larger: the noise would not fit into 64 bits")
 
+    def cells_of(self, table: PublishedTable) -> int:
+        """How many numbers a table has."""
+        return self.tree.sizes[table.level] * prod(self.shape(table.columns))
+
+    def name_of(self, table: PublishedTable) -> str:
+        """Its columns, between blanks and x, such as "county x sex"."""
+        place = [self.level_names[table.level]] if self.level_names[table.level] else []
+        names = self.domain.columns[self.placed :]
+        return " x ".join([*place, *(names[c] for c in table.columns)]) or "total"
+
     def depth(self, columns: Clique) -> int:
         """The deepest level at which the interaction of these columns is measured or public."""
         return max(

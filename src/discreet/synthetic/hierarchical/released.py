@@ -10,13 +10,14 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, partial
 from math import prod
 from os import PathLike
 from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +37,14 @@ from discreet.synthetic.hierarchical.cliques import row_order
 from discreet.synthetic.hierarchical.measure import CellSource, Estimates, measure
 from discreet.synthetic.hierarchical.microdata import make_rows
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication, PublishedTable, plan
-from discreet.synthetic.hierarchical.whole import WholeTables, make_whole
+from discreet.synthetic.hierarchical.tree_picture import tree_picture
+from discreet.synthetic.hierarchical.whole import Clique, WholeTables, make_whole
 from discreet.synthetic.source import rows_of
 from discreet.synthetic.spending import Spending, read_budget
 from discreet.synthetic.synthesize import as_domain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STRUCTURAL = (
     "Structural zeros: cells outside the public key sets are 0 by the owner's declaration, and rows in them are in "
@@ -115,13 +120,14 @@ class PublishedTables:
 
     def name(self, table: int) -> str:
         """Its columns, between blanks and x, such as "county x sex"."""
-        published = self._table(table)
-        place = [self.plan.level_names[published.level]] if self.plan.level_names[published.level] else []
-        return " x ".join([*place, *(self._names[c] for c in published.columns)]) or "total"
+        return self.plan.name_of(self._table(table))
 
-    def write(self, folder: str | PathLike[str], ending: str = "csv") -> list[str]:
-        """One CSV or Parquet file for each table into a folder that is there, with the card; returns their names."""
-        files = [f"{self.name(i).replace(' x ', '_')}.{ending}" for i in range(len(self))]
+    def write(self, folder: str | PathLike[str], ending: str = "csv", *, prefix: str = "") -> list[str]:
+        """One CSV, Parquet or Excel file of each table, with the card, into a folder that is there; their names.
+
+        A name is that of the table, after ``prefix``.
+        """
+        files = [f"{prefix}{self.name(i).replace(' x ', '_')}.{ending}" for i in range(len(self))]
         for i, file in enumerate(files):
             table = self.table(i)
             write_rows(f"{folder}/{file}", partial(iter, [table]), self.card())
@@ -132,6 +138,10 @@ class PublishedTables:
 
         A publication whose tables share no order needs ``rows=True``; it is refused here otherwise.
         """
+        return self.plan.domain.decode(self.row_codes())
+
+    def row_codes(self) -> Integers:
+        """The same rows as codes of the domain."""
         plan = self.plan
         order = row_order(plan.row_sets or plan.sets)
         if order is None:
@@ -140,7 +150,18 @@ class PublishedTables:
             )
         place, codes = make_rows(plan.tree, plan.sizes, order, self.whole, np.random.default_rng())
         codes_by_column = [codes.get(c, np.zeros(len(place), dtype=np.int64)) for c in range(len(plan.sizes))]
-        return plan.domain.decode(np.stack([place, *codes_by_column] if plan.placed else codes_by_column, axis=1))
+        return np.stack([place, *codes_by_column] if plan.placed else codes_by_column, axis=1)
+
+    def plot(self) -> Figure:
+        """The places of all levels, each as wide as its count and as dark as its relative error. Free."""
+        plan = self.plan
+        levels = range(len(plan.tree.sizes))
+        totals = [self.whole.marginal(level, ()) for level in levels]
+        errors = [
+            1.96 * np.sqrt(plan.table_variance(PublishedTable(n, (), Fraction(1)), self.estimates.spread))
+            for n in levels
+        ]
+        return tree_picture(plan.tree, plan.level_names, totals, errors)
 
     def mismatches(self) -> int:
         """How many cells are negative, or differ from a public total or the sum of their parts in any table: 0.
@@ -262,7 +283,7 @@ class PublishedTables:
                 labels = pa.array(plan.hierarchy.labels(level - offset))
                 yield plan.level_names[level], labels.take(pa.array(plan.tree.above(published.level, level)[node]))
         for c, code in zip(published.columns, codes, strict=True):
-            labels = pa.array([*plan.domain[self._names[c]].labels, None])
+            labels = pa.array([*plan.domain[self._names[c]].keys, None])
             yield self._names[c], labels.take(pa.array(code))
 
 
@@ -312,15 +333,20 @@ def publish(
 
 def made_whole(estimates: Estimates, spending: Spending, slack: Approx | None) -> PublishedTables:
     """The whole tables of some estimates."""
+    plan = estimates.plan
+    return PublishedTables(
+        plan, estimates, whole_tables(estimates, plan.fixed_by_level), spending.promise(slack), spending
+    )
+
+
+def whole_tables(estimates: Estimates, fixed: Sequence[tuple[Clique, Integers] | None]) -> WholeTables:
+    """Whole tables near some estimates; ``fixed`` has for each level a table that is known already, or None."""
     planned = estimates.plan
     totals = [estimates.spread.get((level, ()), np.ones(n)) for level, n in enumerate(planned.tree.sizes)]
     totals = [np.where(spread > 0, spread, 1.0) for spread in totals]  # an only part of what is public is public
-    make = partial(make_whole, planned.tree, planned.sizes, variances=totals, possible=planned.impossible)
-    make = partial(make, fixed=planned.fixed_by_level)
+    make = partial(make_whole, planned.tree, planned.sizes, variances=totals, possible=planned.impossible, fixed=fixed)
     whole = make(planned.sets, estimates.table)
-    if planned.row_sets is not None:
-        whole = make(planned.row_sets, estimates.table, near=whole)
-    return PublishedTables(planned, estimates, whole, spending.promise(slack), spending)
+    return whole if planned.row_sets is None else make(planned.row_sets, estimates.table, near=whole)
 
 
 def _packed(numbers: NDArray[Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Synthetic rows as jobs: paid for when they begin, watched, cancelled, and stored like any answer.
+"""Jobs that take longer than a reply: paid for when they begin, watched, cancelled, and stored like any answer.
 
 Promise: a job is known by the number of its charge. It begins with the payment; what cannot be asked is refused before
-it. When it ends, what is stored is what is handed out, once and for all: the rows, a report, what was spent; or the
-one constant failure. A cancelled job stores the rows of what was measured by then. The same key is the same job.
+it. When it ends, what is stored is what is handed out, once and for all: a file, a report, what was spent; or the
+one constant failure. A cancelled job stores what was measured by then. The same key is the same job.
 """
 
 from __future__ import annotations
@@ -10,53 +10,53 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from base64 import b64decode
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.curator.error_replies import Refusal, log, reply, where
 from discreet.curator.service.access import Caller
 from discreet.curator.service.open_datasets import OpenDataset
 from discreet.curator.service.service import Curator, read_answer
-from discreet.errors import BadParameter, EngineFailed, ServiceBusy
+from discreet.errors import EngineFailed, ServiceBusy
 from discreet.ledger.charges import Charge
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.serialize import dump
+from discreet.session.backend import Backend
 from discreet.session.ledger_budget import AlreadyCharged, RetryBudget
-from discreet.session.price import Price
-from discreet.session.synthetic import synthetic_rows
-from discreet.synthetic.result import STORED
 
 TOGETHER = 2
 """Jobs that one server process works on at the same time."""
-MEMORY = 1 << 30
-"""Bytes that one job may need."""
+PARQUET = "parquet"
+"""How synthetic rows are stored."""
+FILE = "file"
+"""The part of what is stored that is handed out by itself: in base64."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SyntheticQuestion:
-    """Rows of one table, and a price."""
+class JobQuestion(Protocol):
+    """What a job is asked for: its kind names what is stored of it."""
 
-    table: str
-    price: Price
-    rows: int
-    columns: tuple[str, ...] | None = None
-    workload: str | None = None
-    quick: bool = False
+    @property
+    def kind(self) -> str:
+        """Under which name a ledger keeps the parameters and the result."""
 
     @property
     def query(self) -> str:
         """What is written into the ledger."""
-        return f"synthesize({self.table})"
 
     @property
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
-        described = {"rows": self.rows, "columns": None if self.columns is None else list(self.columns)}
-        return self.price.texts() | {"synthetic": described | {"workload": self.workload, "quick": self.quick}}
+
+    def check(self, backend: Backend) -> None:
+        """Refuse what is too large, before anything is paid."""
+
+    def make(self, backend: Backend, cancel: Callable[[], bool]) -> bytes:
+        """Pay, and make what will be stored."""
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Announced(RetryBudget):
         return receipt
 
 
-class SyntheticJobs:
+class Jobs:
     """The jobs of one server process."""
 
     def __init__(self, curator: Curator) -> None:
@@ -96,16 +96,13 @@ class SyntheticJobs:
         self._jobs: dict[int, Job] = {}
         self._free = threading.BoundedSemaphore(TOGETHER)
 
-    def start(self, caller: Caller, name: str, question: SyntheticQuestion, key: str | None = None) -> Charge:
+    def start(self, caller: Caller, name: str, question: JobQuestion, key: str | None = None) -> Charge:
         """Begin, and return as soon as it is paid: the charge has the number of the job."""
         registered, _ = self._curator.dataset(caller, name)
         opened = self._curator.open(registered)
-        schema = opened.session.schemas.get(question.table)
-        wide = len(question.columns or (() if schema is None else schema.fields)) or 1
-        if question.rows * wide > STORED:
-            raise BadParameter("rows", question.rows, f"must be at most {STORED // wide:,} for {wide} columns")
+        question.check(opened.backend)
         if not self._free.acquire(blocking=False):
-            raise ServiceBusy("other synthetic rows are being made; nothing was spent, ask again later")
+            raise ServiceBusy("other jobs are being worked on; nothing was spent, ask again later")
         job = Job(name, caller.name)
         budget = Announced(
             self._curator.ledger, name, caller.name, key=key or secrets.token_hex(16), query=question.query,
@@ -119,39 +116,40 @@ class SyntheticJobs:
             raise job.refused
         return self._curator.ledger.charge(job.number or 0)
 
-    def cancel(self, caller: Caller, number: int) -> None:
+    def cancel(self, caller: Caller, number: int, kind: str) -> None:
         """Stop after the round that is under way. Nothing is given back."""
-        self.charge(caller, number)
+        self.charge(caller, number, kind)
         job = self._jobs.get(number)
         if job is not None:
             job.cancelled = True
 
-    def charge(self, caller: Caller, number: int) -> Charge:
+    def charge(self, caller: Caller, number: int, kind: str) -> Charge:
         """The charge of a job: one's own; the owner sees all."""
         charge = self._curator.answer(caller, number)
-        if "synthetic" not in charge.record.parameters:
+        if kind not in charge.record.parameters:
             raise Refusal.nothing_here()
         return charge
 
-    def state(self, caller: Caller, number: int) -> dict[str, Any]:
+    def state(self, caller: Caller, number: int, kind: str) -> dict[str, Any]:
         """How it stands: running, done, failed or lost; and what came of it."""
-        charge, job = self.charge(caller, number), self._jobs.get(number)
+        charge, job = self.charge(caller, number, kind), self._jobs.get(number)
         shown: dict[str, Any] = {"number": number, "state": "running", "doing": "", "result": None}
         if charge.pending:
             return shown | ({"doing": job.doing} if job is not None else {"state": "lost"})
         stored = read_answer(charge)
-        if "synthetic" not in stored:
+        if kind not in stored:
             return shown | {"state": "failed"}
-        result = {name: value for name, value in stored["synthetic"].items() if name != "parquet"}
+        result = {name: value for name, value in stored[kind].items() if name not in (FILE, PARQUET)}
         return shown | {"state": "done", "result": result}
 
-    def rows(self, caller: Caller, number: int) -> str:
-        """The rows of a job that is done, as Parquet in base64."""
-        charge = self.charge(caller, number)
-        stored = {} if charge.pending else read_answer(charge).get("synthetic", {})
-        if not stored.get("parquet"):
+    def file(self, caller: Caller, number: int, kind: str) -> bytes:
+        """The file of a job that is done."""
+        charge = self.charge(caller, number, kind)
+        stored = {} if charge.pending else read_answer(charge).get(kind, {})
+        content = stored.get(FILE) or stored.get(PARQUET)
+        if not content:
             raise Refusal.nothing_here()
-        return str(stored["parquet"])
+        return b64decode(content)
 
     # --- in a thread of its own -------------------------------------------------------------------------------------
 
@@ -160,7 +158,7 @@ class SyntheticJobs:
         self._jobs[number] = job
         job.begun.set()
 
-    def _work(self, job: Job, opened: OpenDataset, question: SyntheticQuestion, budget: Announced) -> None:
+    def _work(self, job: Job, opened: OpenDataset, question: JobQuestion, budget: Announced) -> None:
         began = time.monotonic()
         try:
             stored = self._made(job, opened, question, budget, began)
@@ -177,9 +175,7 @@ class SyntheticJobs:
                 self._jobs.pop(job.number, None)
             job.begun.set()
 
-    def _made(
-        self, job: Job, opened: OpenDataset, question: SyntheticQuestion, budget: Announced, began: float
-    ) -> bytes:
+    def _made(self, job: Job, opened: OpenDataset, question: JobQuestion, budget: Announced, began: float) -> bytes:
         """What will be stored; after the payment every failure is one and the same."""
         held = ExitStack()
 
@@ -193,16 +189,7 @@ class SyntheticJobs:
         with held:
             held.enter_context(opened.engine.reserved(job.analyst))
             try:
-                options: dict[str, Any] = {
-                    "workload": question.workload,
-                    "rows": question.rows,
-                    "quick": question.quick,
-                }
-                options |= {"memory": MEMORY, "cancel": cancel, "progress": False}
-                backend = opened.backend.serving(budget)
-                return synthetic_rows(
-                    backend, question.table, question.price, question.columns, None, options
-                ).to_json()
+                return question.make(opened.backend.serving(budget), cancel)
             except AlreadyCharged:
                 raise
             except Exception as error:

@@ -1,11 +1,12 @@
-"""Synthetic rows as jobs: what is asked is written down whole, and a budget says when it was charged."""
+"""Jobs: what is refused costs nothing, a few at a time, replies on the grid."""
 
 from __future__ import annotations
 
 import pytest
 
+from discreet.curator.service.job_questions import SyntheticQuestion
+from discreet.curator.service.jobs import Jobs
 from discreet.curator.service.reply_timing import Grid
-from discreet.curator.service.synthetic_jobs import SyntheticJobs, SyntheticQuestion
 from discreet.errors import BadParameter, OverBudget, ServiceBusy
 from discreet.session.price import Price
 from tests.helpers.curator.town import Town, charges
@@ -14,18 +15,9 @@ from tests.helpers.processes import until
 ASKED = SyntheticQuestion(table="people", price=Price("1"), rows=20, columns=("city",), quick=True)
 
 
-def test_all_that_decides_the_rows_is_in_the_ledger() -> None:
-    assert ASKED.query == "synthesize(people)"
-    assert ASKED.parameters == {
-        "epsilon": "1",
-        "confidence": "19/20",
-        "synthetic": {"rows": 20, "columns": ["city"], "workload": None, "quick": True},
-    }
-
-
 @pytest.mark.slow
 def test_refusals_cost_nothing(new_town: Town) -> None:
-    jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
+    jobs, caller = Jobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
     for bad in (
         SyntheticQuestion(table="nobody", price=Price("1"), rows=1),
         SyntheticQuestion(table="people", price=Price("1"), rows=10**9),
@@ -42,7 +34,7 @@ def test_refusals_cost_nothing(new_town: Town) -> None:
 
 @pytest.mark.slow
 def test_only_so_many_at_a_time(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
+    jobs, caller = Jobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
     for _ in range(2):
         jobs._free.acquire()
     with pytest.raises(ServiceBusy, match="nothing was spent"):
@@ -51,11 +43,11 @@ def test_only_so_many_at_a_time(new_town: Town, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_job_keeps_to_the_grid_of_its_data_set(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
+    jobs, caller = Jobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
     held: list[float] = []
     monkeypatch.setattr(Grid, "hold", lambda grid, *_: held.append(grid.quantum))
     monkeypatch.setattr(type(new_town.curator), "grid_of", lambda *_: Grid(7.0))
     number = jobs.start(caller, "town", ASKED).sequence
-    until(lambda: jobs.state(caller, number)["state"] != "running", what="done")
+    until(lambda: jobs.state(caller, number, "synthetic")["state"] != "running", what="done")
     assert held
     assert set(held) == {7.0}
