@@ -95,6 +95,9 @@ def sizes(rows: int, epsilon: float, runs: int) -> None:
             arms(3), arms(4), row_keys=range(3), column_keys=range(4), budget=budget
         ),
         "fit": lambda: inference.goodness_of_fit(arms(5), keys=range(5), budget=budget),
+        "correlation": lambda: inference.correlation(
+            heights(), heights(), x_bounds=(-4, 4), y_bounds=(-4, 4), budget=budget
+        ),
         "ranks": lambda: inference.rank_test(
             RNG.exponential(1, rows), arms(2), keys=[0, 1], bounds=(0, 6), budget=budget
         ),

@@ -17,7 +17,7 @@ from discreet.privacy.promises.measures import ZCDP
 from discreet.stable.maps.capping import cap_rows
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.source import rows_of
-from discreet.unit_id import unit_id
+from discreet.unit_id import unit_codes, unit_id
 
 
 class Sulks:
@@ -102,3 +102,9 @@ def test_units_of_floats_in_frames_are_whole_numbers() -> None:
     table = {"id": [1.0, 1.0, 1.5, math.nan, 2.0**53, math.inf, None, -0.0, 0.0], "x": [0] * 9}
     rows = rows_of(table, Domain({"x": range(1)}), unit="id", max_rows=1)
     assert rows.marginals([()])[0] == 2  # 1 and 0
+
+
+def test_codes_are_equal_exactly_where_ids_are() -> None:
+    values = [7, "7", 7.0, None, float("nan"), ("a", 7), ("a", 7.0), Sulks(), "7"]
+    assert unit_codes(values).tolist() == [0, 1, 0, -1, -1, 2, 2, -1, 1]
+    assert unit_codes([]).tolist() == []

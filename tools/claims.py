@@ -315,16 +315,18 @@ CLAIMS = (
             "learning.models.linear.LinearRegression", "learning.models.generalized.Generalized",
             "learning.models.generalized.Logit", "learning.models.generalized.PoissonRegression",
             "learning.models.logistic.LogisticRegression",
-            "learning.models.logistic.TabularClassifier", "learning.models.naive_bayes.Bayes",
+            "learning.models.logistic.LinearClassifier", "learning.models.tabular.TabularClassifier",
+            "learning.models.tabular.TabularRegressor", "learning.models.naive_bayes.Bayes",
             "learning.models.naive_bayes.CategoricalNB", "learning.models.naive_bayes.GaussianNB",
             "learning.models.pca.PCA", "learning.preprocessing.scaling.StandardScaler",
             "learning.preprocessing.scaling.QuantileBinner",
         ),
-        LEARNED, "a row", "one fit, all its sums", "learning/sums.md",
-        "tests/learning/test_sums.py::test_no_row_moves_the_sums_further_than_stated",
+        LEARNED, "a row, or a unit with all its rows", "one fit, all its sums", "learning/sums.md",
+        "tests/learning/test_sums.py::test_no_unit_moves_the_sums_further_than_stated",
     ),
     Claim(
-        "trees of histograms", ("learning.models.histogram_tree.HistogramTree",), LEARNED, "a row", "one fit",
+        "trees of histograms", ("learning.models.histogram_tree.HistogramTree",), LEARNED,
+        "a row, or a unit with all its rows", "one fit",
         "learning/models/histogram_tree.md",
         "tests/learning/models/test_histogram_tree.py::"
         "test_a_row_moves_all_histograms_of_a_level_by_no_more_than_is_priced",
@@ -336,7 +338,7 @@ CLAIMS = (
     ),
     Claim(
         "private training", ("learning.torch_training.train.Plan", "learning.torch_training.train.PrivateTraining"),
-        LEARNED, "a row",
+        LEARNED, "a row, or a unit with all its rows",
         "all steps of a run, saved and resumed once: a process refuses a second time, two processes do not know of "
         "each other; forks are refused",
         "learning/torch_training/integers.md",

@@ -7,12 +7,14 @@ The engines have the same rule for columns: whole numbers and text, floats only 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 EXACT_IN_FLOATS = 1 << 53
 """Below it each whole number is a double of its own; beyond it two people may share one."""
@@ -37,6 +39,17 @@ def unit_id(value: Any) -> bytes | None:
         raise
     except BaseException:  # a row must not decide whether a question fails
         return None
+
+
+def unit_codes(values: Iterable[Any]) -> NDArray[np.int64]:
+    """A number for the unit that each value names; -1 where it names nobody.
+
+    >>> unit_codes(["ann", "bob", "ann", None]).tolist()
+    [0, 1, 0, -1]
+    """
+    places: dict[bytes, int] = {}
+    names = (unit_id(value) for value in values)
+    return np.array([-1 if name is None else places.setdefault(name, len(places)) for name in names], dtype=np.int64)
 
 
 def _id(value: Any) -> bytes | None:

@@ -25,6 +25,7 @@ from discreet.learning import (
     QuantileBinner,
     StandardScaler,
     TabularClassifier,
+    TabularRegressor,
 )
 from discreet.learning.estimator import NotFitted, as_given, read_bounds, read_labels, read_rows, read_target
 from discreet.privacy.budgets.filters import Filter
@@ -36,6 +37,7 @@ ALL: list[Any] = [
     LinearRegression(bounds=(0, 1), target_bounds=(0, 1), budget=BUDGET),
     LogisticRegression(bounds=(0, 1), classes=[0, 1], budget=BUDGET),
     TabularClassifier(columns=COLUMNS, classes=[0, 1], budget=BUDGET),
+    TabularRegressor(columns=COLUMNS, target_bounds=(0, 1), budget=BUDGET),
     GaussianNB(bounds=(0, 1), classes=[0, 1], budget=BUDGET),
     CategoricalNB(columns=COLUMNS, classes=[0, 1], budget=BUDGET),
     HistogramTree(columns=COLUMNS, classes=[0, 1], budget=BUDGET),
@@ -113,6 +115,36 @@ def test_nothing_is_known_before_fit(model: Any) -> None:
 def test_outliers_change_no_shape_and_no_error(model: Any) -> None:
     far = np.vstack([X, [[1e300, -1e300]]])
     clone(model).fit(far, np.append(Y, 1))
+
+
+@every
+def test_rows_of_one_person_count_once_together(model: Any) -> None:
+    """Each person five times: what is learned has the same size as from one row each, and far more without units."""
+    size = next(
+        (
+            name
+            for name in ("n_rows_", "class_count_", "cluster_sizes_")
+            if hasattr(type(model), name)
+            or name in {n for c in type(model).__mro__ for n in getattr(c, "__annotations__", {})}
+        ),
+        None,
+    )
+    rows, target, people = np.repeat(X, 5, axis=0), np.repeat(Y, 5), np.repeat(np.arange(len(X)), 5)
+    quiet = clone(model).set_params(budget=GDP(10**4))
+    mine = clone(quiet).fit(rows, target, unit=people)
+    assert mine.__sklearn_is_fitted__()
+    if size is not None:
+        assert float(np.sum(getattr(mine, size))) == pytest.approx(len(X), rel=0.3)
+        assert float(np.sum(getattr(clone(quiet).fit(rows, target), size))) > 3 * len(X)
+
+
+@every
+def test_units_of_another_length_are_refused_before_the_receipt_is_used(model: Any) -> None:
+    mine = clone(model).set_params(budget=GDP(1))
+    receipt = Filter(GDP(1)).spend(mine.event)
+    with pytest.raises(BadData, match="person of each row"):
+        mine.fit(X, Y, unit=[1, 2], receipt=receipt)
+    assert not receipt.used
 
 
 @every
@@ -214,6 +246,10 @@ class AnyWidth:
 class WideTabularClassifier(AnyWidth, TabularClassifier): ...  # type: ignore[misc]
 
 
+class WideTabularRegressor(AnyWidth, TabularRegressor):  # type: ignore[misc]
+    target_bounds = (-1000, 1000)
+
+
 class WideCategoricalNB(AnyWidth, CategoricalNB): ...  # type: ignore[misc]
 
 
@@ -224,7 +260,7 @@ class WideHistogramTree(AnyWidth, HistogramTree):  # type: ignore[misc]
 WIDE: dict[str, Any] = {"bounds": (-100, 100), "target_bounds": (-1000, 1000), "classes": range(-2, 5)}
 ANY_WIDTH: list[Any] = [
     made(budget=BUDGET, classes=WIDE["classes"])
-    for made in (WideTabularClassifier, WideCategoricalNB, WideHistogramTree)
+    for made in (WideTabularClassifier, WideTabularRegressor, WideCategoricalNB, WideHistogramTree)
 ]
 
 
@@ -294,6 +330,8 @@ def test_a_missing_number_of_a_column_leaves_the_others_as_they_are() -> None:
         KMeans(n_clusters=2, bounds=(0, 1), budget=GDP("1e-14")),
         GaussianNB(bounds=(0, 1), classes=[0, 1], budget=GDP("1e-14")),
         LinearRegression(bounds=(0, 1), target_bounds=(0, 1), budget=GDP("1e-14")),
+        LogisticRegression(bounds=(0, 1), classes=[0, 1], budget=GDP("1e-14")),
+        TabularRegressor(columns=[Numeric(0, 1)] * 3, target_bounds=(0, 1), budget=GDP("1e-14")),
         StandardScaler(bounds=(0, 1), budget=GDP("1e-14")),
     ],
     ids=lambda model: type(model).__name__,

@@ -21,7 +21,7 @@ from discreet.learning import (
 )
 from discreet.privacy.promises.measures import GDP
 
-COLUMNS: list[Any] = [Numeric(0, 10, edges=["1/3", 5]), Categorical(["a", "b"])]
+COLUMNS: list[Any] = [Numeric(0, 10, edges=["1/3", 5], missing=True), Categorical(["a", "b"])]
 ROWS = [[i % 10, "ab"[i % 2]] for i in range(600)]
 LABELS = ["yes" if i % 10 > 4 else "no" for i in range(600)]
 
@@ -30,7 +30,7 @@ def models() -> list[Any]:
     line: Any = LinearRegression(budget=GDP(1), bounds=[(0, 1)], target_bounds=("1/3", 2))
     line.fit_released(np.array([[100.0, 3, 5], [3, 40, 20], [5, 20, 30]]), 1.5)
     bayes: Any = CategoricalNB(budget=GDP(1), columns=COLUMNS, classes=["no", "yes"])
-    bayes.fit_released(np.arange(2.0 + 2 * (3 + 3)), 2.0)
+    bayes.fit_released(np.arange(2.0 + 2 * (4 + 3)), 2.0)
     return [line, bayes, HistogramTree(columns=COLUMNS, classes=["no", "yes"], budget=GDP(9)).fit(ROWS, LABELS)]
 
 

@@ -27,19 +27,20 @@ def of_dense(rows: np.ndarray) -> ExactSums:
 
 
 def of_one_hot(rows: np.ndarray) -> ExactSums:
-    return OneHotRows((rows > 0).astype(np.int64), (2, 2)).moments()
+    return OneHotRows((rows > 0).astype(np.int64), (2, 2), unit_weights(None, len(rows))).moments()
 
 
 def of_classes(rows: np.ndarray) -> ExactSums:
-    return moments_by_class(rows, (rows[:, 0] > 0).astype(np.int64), 2)
+    return moments_by_class(rows, (rows[:, 0] > 0).astype(np.int64), 2, unit_weights(None, len(rows)))
 
 
 def of_bins(rows: np.ndarray) -> ExactSums:
-    return _histograms((rows > 0).astype(np.int64), (rows[:, 0] > 0.5).astype(np.int64), [2, 2], 2)
+    labels = (rows[:, 0] > 0.5).astype(np.int64)
+    return _histograms((rows > 0).astype(np.int64), labels, [2, 2], 2, unit_weights(None, len(rows)))
 
 
 def of_clusters(rows: np.ndarray) -> ExactSums:
-    return _round(rows, (rows[:, 1] > 0).astype(np.int64), 2)
+    return _round(rows, (rows[:, 1] > 0).astype(np.int64), 2, unit_weights(None, len(rows)))
 
 
 def of_products(rows: np.ndarray) -> ExactSums:
@@ -63,6 +64,44 @@ def test_no_row_moves_the_sums_further_than_stated(statistic: Callable[[np.ndarr
             assert with_it.moves_squared == without.moves_squared
     assert longest <= without.moves_squared
     assert longest > 0.2 * without.moves_squared  # and the statement is not idle
+
+
+def of_units(rows: np.ndarray, units: list[str]) -> list[ExactSums]:
+    """Every kind of sum, with the rows' units; a release of residuals by bin, too."""
+    weights = unit_weights(units, len(rows))
+    codes, labels = (rows > 0).astype(np.int64), (rows[:, 1] > 0).astype(np.int64)
+    coded, dense = OneHotRows(codes, (2, 2), weights), DenseRows.of(rows, 1.2, weights)
+    residuals = np.trunc(rows[:, :1] * 2.0**15)
+    return [
+        dense.moments(), coded.moments(), moments_by_class(rows, labels, 2, weights),
+        _histograms(codes, labels, [2, 2], 2, weights), _round(rows, labels, 2, weights),
+        _moments(rows[:, :1], rows[:, 1], weights, 0.8)[0],
+        ExactSums(coded.weighted_sum(residuals), 2 * weights.scale**2 << 30),
+        ExactSums(dense.weighted_sum(residuals), dense.radius**2 * weights.scale**2 << 30),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("many", [1, 2, 3])
+def test_no_unit_moves_the_sums_further_than_stated(many: int) -> None:
+    """A unit with up to three rows of a coarse grid, in every way, beside two other units."""
+    points = POINTS[::3]
+    others, names = points[[0, 4, 7]], ["ann", "bob", "ann"]
+    without = of_units(others, names)
+    longest = [0] * len(without)
+    for own in itertools.combinations_with_replacement(points, many):
+        with_it = of_units(np.array([*others, *own]), [*names, *["carl"] * many])
+        for place, (after, before) in enumerate(zip(with_it, without, strict=True)):
+            move = sum(int(m) ** 2 for m in (after.values - before.values).ravel().tolist())
+            assert move <= after.moves_squared == before.moves_squared
+            longest[place] = max(longest[place], move)
+    assert all(most > 0.1 * one.moves_squared for most, one in zip(longest, without, strict=True))
+
+
+def test_rows_that_all_count_fully_are_noticed() -> None:
+    """The twin: three rows of one unit, each with a weight of its own."""
+    weights = unit_weights(None, 3)
+    three = _histograms(np.zeros((3, 2), dtype=np.int64), np.zeros(3, dtype=np.int64), [2, 2], 2, weights)
+    assert int((three.values**2).sum()) > three.moves_squared
 
 
 @given(st.integers(1, 300), st.integers(1, 4), st.integers(0, 2**32 - 1))

@@ -15,9 +15,10 @@ from discreet.learning.models.generalized import Logit, PoissonRegression
 from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.learning.models.kmeans import KMeans
 from discreet.learning.models.linear import LinearRegression
-from discreet.learning.models.logistic import LogisticRegression, TabularClassifier
+from discreet.learning.models.logistic import LogisticRegression
 from discreet.learning.models.naive_bayes import CategoricalNB, GaussianNB
 from discreet.learning.models.pca import PCA
+from discreet.learning.models.tabular import TabularClassifier, TabularRegressor
 from discreet.learning.oracle import Oracle, oracle
 from discreet.learning.preprocessing.columns import Categorical, Numeric
 from discreet.learning.preprocessing.scaling import QuantileBinner, StandardScaler
@@ -45,6 +46,7 @@ __all__ = [
     "QuantileBinner",
     "StandardScaler",
     "TabularClassifier",
+    "TabularRegressor",
     "Tuned",
     "event_of",
     "from_json",

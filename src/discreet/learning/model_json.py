@@ -79,7 +79,8 @@ def _column(column: Column) -> dict[str, Any]:
     if isinstance(column, Categorical):
         return {"values": column.values if isinstance(column.values, int) else list(column.values)}
     ends = {"low": str(number(column.low)), "high": str(number(column.high)), "bins": column.bins}
-    return ends | {"edges": None if column.edges is None else [str(number(e)) for e in column.edges]}
+    edges = None if column.edges is None else [str(number(e)) for e in column.edges]
+    return ends | {"edges": edges} | ({"missing": True} if column.missing else {})
 
 
 def _pairs(bounds: Any) -> list[list[str]]:
@@ -128,7 +129,8 @@ def _read_columns(columns: Sequence[Mapping[str, Any]]) -> list[Column]:
             found.append(Categorical(one["values"]))
         else:
             edges = None if one["edges"] is None else [number(e) for e in one["edges"]]
-            found.append(Numeric(number(one["low"]), number(one["high"]), bins=one["bins"], edges=edges))
+            ends = number(one["low"]), number(one["high"])
+            found.append(Numeric(*ends, bins=one["bins"], edges=edges, missing=one.get("missing") is True))
     return found
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import Floats
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadData
 from discreet.learning.estimator import as_given
-from discreet.unit_id import unit_id
+from discreet.unit_id import unit_codes
 
 SHARES = 1 << 10
 """The weight of one person, in integers; of somebody with more rows than these, none counts."""
@@ -28,6 +28,10 @@ class Weights:
 
     values: Floats
     scale: int
+
+    def of(self, places: Integers) -> Weights:
+        """Those of some of the rows."""
+        return Weights(self.values[places], self.scale)
 
 
 def unit_weights(units: Any, rows: int) -> Weights:
@@ -45,9 +49,6 @@ def unit_weights(units: Any, rows: int) -> Weights:
     given = as_given(units)
     if given.ndim != 1 or len(given) != rows:
         raise BadData("unit must be a flat list with the person of each row of X")
-    places: dict[bytes | None, int] = {}
-    codes = np.array([places.setdefault(unit_id(value), len(places)) for value in given.tolist()], dtype=np.int64)
-    each = (SHARES // np.maximum(np.bincount(codes, minlength=1), 1))[codes].astype(np.float64)
-    if None in places:
-        each[codes == places[None]] = 0.0
-    return Weights(each, SHARES)
+    codes = unit_codes(given.tolist())
+    each = SHARES // np.maximum(np.bincount(codes + 1), 1)
+    return Weights(np.where(codes < 0, 0, each[codes + 1]).astype(np.float64), SHARES)

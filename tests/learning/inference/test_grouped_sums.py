@@ -9,6 +9,7 @@ from discreet.errors import BadData, BadParameter
 from discreet.learning.inference.grouped_sums import (
     count_sums,
     moment_sums,
+    product_sums,
     read_codes,
     read_values,
     release_counts,
@@ -29,7 +30,7 @@ def far(whole: ExactSums, less: ExactSums) -> float:
 
 def test_no_unit_moves_the_sums_further_than_claimed() -> None:
     """All pairs of rows of one person, beside somebody who stays."""
-    counted, summed = [], []
+    counted, summed, multiplied = [], [], []
     for first, second in product(ROWS, ROWS):
         x, codes = (np.array(column) for column in zip(first, second, (0.5, 0), strict=True))
         for units in ("aab", "a b", "ab "):
@@ -39,7 +40,10 @@ def test_no_unit_moves_the_sums_further_than_claimed() -> None:
             less = unit_weights([unit for unit in named if unit != "a"], int(stay.sum()))
             counted.append(far(count_sums(codes, 2, weights), count_sums(codes[stay], 2, less)))
             summed.append(far(moment_sums(x, codes, 2, weights), moment_sums(x[stay], codes[stay], 2, less)))
-    assert max(counted) == max(summed) == 1.0
+            multiplied.append(
+                far(product_sums(x, 1.0 * codes, weights), product_sums(x[stay], 1.0 * codes[stay], less))
+            )
+    assert max(counted) == max(summed) == max(multiplied) == 1.0
 
 
 def test_sums_are_exact() -> None:

@@ -15,6 +15,7 @@ from discreet.learning.models.histogram_tree import CodedRows, HistogramTree, No
 from discreet.learning.models.naive_bayes import CategoricalNB
 from discreet.learning.preprocessing.columns import Categorical, Numeric
 from discreet.learning.sums import release
+from discreet.learning.unit_weights import unit_weights
 from discreet.privacy.promises.measures import GDP, Approx
 
 RNG = np.random.default_rng(11)
@@ -25,7 +26,7 @@ XOR = [0, 1, 1, 0] * 1000
 
 def rows_of(lines: list[tuple[int, int, int]]) -> CodedRows:
     table = np.array(lines, dtype=np.int64).reshape(-1, 3)
-    return CodedRows(table[:, :2], table[:, 2], (3, 2), 2)
+    return CodedRows(table[:, :2], table[:, 2], (3, 2), 2, unit_weights(None, len(table)))
 
 
 def leaves(masks: list[tuple[tuple[int, list[bool]], ...]]) -> list[Node]:
@@ -70,7 +71,7 @@ def test_the_shares_of_the_levels_add_up_to_the_budget(monkeypatch: pytest.Monke
     for depth in range(4):
         spent.clear()
         codes = np.array([[i % 2, i // 2 % 2] for i in range(400)])
-        grow(CodedRows(codes, codes[:, 0], (3, 3), 2), COLUMNS, 2, Fraction(1, 7), depth)
+        grow(CodedRows(codes, codes[:, 0], (3, 3), 2, unit_weights(None, 400)), COLUMNS, 2, Fraction(1, 7), depth)
         assert (len(spent), sum(spent)) == (depth + 1, Fraction(1, 7))
 
 

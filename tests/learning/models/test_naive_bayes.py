@@ -4,6 +4,7 @@ import numpy as np
 
 from discreet.learning.models.naive_bayes import CategoricalNB, GaussianNB, _histograms, mean_and_variance
 from discreet.learning.preprocessing.columns import Categorical
+from discreet.learning.unit_weights import unit_weights
 from discreet.privacy.promises.measures import GDP, Approx
 
 RNG = np.random.default_rng(4)
@@ -23,7 +24,7 @@ def test_categorical_and_from_released_counts() -> None:
     assert model.fit(CODES, LABELS).score(CODES, LABELS) > 0.95
     assert np.allclose(model.predict_proba(CODES[:9]).sum(axis=1), 1)
 
-    counts = _histograms(CODES, LABELS, [4, 4], 3).values.astype(float)
+    counts = _histograms(CODES, LABELS, [4, 4], 3, unit_weights(None, len(CODES))).values.astype(float)
     assert model.fit_released(counts, 1.0).score(CODES, LABELS) > 0.95
 
 

@@ -80,3 +80,9 @@ def test_widths_that_no_double_holds_are_refused() -> None:
         with pytest.raises(BadParameter, match="a double holds"):
             Numeric(low, high)
     assert Numeric(0, 1, bins=3).codes([10**400, "x", np.nan, None, np.inf, -np.inf]).tolist() == [1, 1, 1, 1, 2, 0]
+
+
+def test_missing_numbers_have_a_bin_of_their_own_where_that_is_declared() -> None:
+    for column in (Numeric(0, 4, bins=4, missing=True), Numeric(0, 4, edges=[1, 2, 3], missing=True)):
+        assert (column.size, column.ordered) == (5, 4)
+        assert column.codes([0, 1.5, float("nan"), "x", 9]).tolist() == [0, 1, 4, 4, 3]

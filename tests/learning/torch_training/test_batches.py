@@ -103,3 +103,19 @@ def test_pieces_have_one_shape_and_lose_no_row() -> None:
 def test_bad_rates(bad: object) -> None:
     with pytest.raises(BadParameter):
         read_rate(bad)  # type: ignore[arg-type]
+
+
+def test_persons_are_drawn_with_one_of_their_rows() -> None:
+    """Three persons with one to three rows and rows of nobody: at rate 1 one row of each, all rows in turn (2^-60 that
+    one of them never is), at rate 1/2 each person in half of the batches, within 7 deviations.
+    """
+    units = np.array([2, -1, 0, 1, 1, -1, 2, 2])
+    whole = PoissonBatches(8, rate=1, micro=2, units=units)
+    drawn = np.array([whole.draw() for _ in range(400)])
+    assert whole.rows == 3
+    assert (units[drawn] == [0, 1, 2]).all()
+    assert set(drawn.ravel().tolist()) == {0, 2, 3, 4, 6, 7}
+    half = PoissonBatches(8, rate="1/2", micro=2, units=units)
+    counts = np.sum([np.bincount(units[half.draw()], minlength=3) for _ in range(2000)], axis=0)
+    assert (np.abs(counts - 1000) < 7 * 500**0.5).all()
+    assert PoissonBatches(2, rate=1, micro=2, units=np.array([-1, -1])).draw().tolist() == []

@@ -302,3 +302,24 @@ def test_canaries_find_noise_that_was_left_out(monkeypatch: pytest.MonkeyPatch, 
         learn, range(canaries), score=lambda weight, i: float(weight[i]), claim=Approx(1, "1e-10"), guesses=70
     )
     assert report.refuted is not honest
+
+
+def test_of_each_person_one_row_is_in_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At rate 1 a person with 399 rows that all say the same moves the sums by at most one clipping length."""
+    monkeypatch.setattr(module, "Noise", Silent)
+    plan = Plan.of(BUDGET, 1, 1)
+    moved = []
+    for people in ([0] * 399 + [None], range(400)):
+        model = nn.Linear(3, 2)
+        before = [p.detach().clone() for p in model.parameters()]
+        rows = X[:1].expand(400, 3).contiguous()
+        run = PrivateTraining(model, (rows, Y[:1].expand(400)), LOSS, plan=plan, rows=1, unit=list(people), clip="1/64")
+        run.step()
+        moves = [p - q for p, q in zip(model.parameters(), before, strict=True)]
+        moved.append(float(torch.cat([m.flatten() for m in moves]).norm().detach()))
+    assert 0.9 / 64 < moved[0] <= 1 / 64
+    assert moved[1] > 300 / 64  # the twin: as many persons as rows
+    for bad in ([1, 2], 7):
+        with pytest.raises(BadData, match="person of each row"):
+            a_run(unit=bad)
+    assert a_run(unit=torch.arange(400) // 2)._batches.rows == 200

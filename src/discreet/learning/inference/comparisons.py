@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Floats
-from discreet.errors import BadParameter
+from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number, significant
 from discreet.learning.budget import Budget, event_of, mu_squared
 from discreet.learning.inference.grouped_sums import (
@@ -27,14 +27,17 @@ from discreet.learning.inference.grouped_sums import (
     read_values,
     release_counts,
     release_moments,
+    release_products,
     weights_of,
 )
 from discreet.learning.inference.noise_law import chance_beyond, quantile
+from discreet.learning.unit_weights import Weights
 from discreet.privacy.promises import events
 from discreet.privacy.promises.receipt import Receipt
 
 _CLEAR = 8.0  # a group is known where it has so many times more rows than the noise of their count deviates
 _FEWEST = 8.0
+_SPREAD = 6.0  # a variance is known where it is so many times larger than the deviation of its noise
 _SIMULATED = 4000
 _AT_ONCE = 1 << 22  # cells
 _MOST_BINS = 1000
@@ -294,6 +297,49 @@ def rank_test(
     return TestResult(
         name="Mann-Whitney test", p_value=chance_beyond(abs(z)), statistic=z, estimate=likely, groups=_counts(counts),
         event=event_of(budget),
+    )  # fmt: skip
+
+
+def correlation(
+    x: Any, y: Any, *, x_bounds: Any, y_bounds: Any, budget: Budget, unit: Any = None, confidence: Number = "0.95",
+    receipt: Receipt | None = None,
+) -> TestResult:  # fmt: skip
+    """Pearson's correlation, and whether it is 0. Its interval believes that x and y are jointly about normal.
+
+    >>> from discreet.privacy.promises.measures import GDP
+    >>> a = np.arange(8000) % 10
+    >>> test = correlation(a, a + np.arange(8000) % 7, x_bounds=(0, 9), y_bounds=(0, 15), budget=GDP(5))
+    >>> test.p_value < 0.001 and test.interval[0] < 0.82 < test.interval[1]
+    True
+    """
+    level = _level(confidence)
+    first, is_first, *_ = read_values(x, x_bounds)
+    second, is_second, *_ = read_values(y, y_bounds)
+    if len(first) != len(second):
+        raise BadData("x and y must be flat lists of one length")
+    weights = weights_of(unit, len(first))
+    weights = Weights(np.where(is_first & is_second, weights.values, 0.0), weights.scale)
+    released = release_products(first, second, weights, budget=budget, receipt=receipt)
+    n, noise = float(released.values[0]), released.deviation**2
+    nothing = _nothing("Correlation", np.array([n]), budget)
+    if n <= max(_CLEAR * released.deviation, _FEWEST):
+        return nothing
+    means = np.clip(released.values[1:3] / n, -1.0, 1.0)
+    noise_of_moments = noise / n**2 * (1 + means**2) ** 2
+    spreads = released.values[3:5] / n - means**2 + noise / n**2 * (1 + means**2)
+    if not (spreads > np.maximum(_SPREAD * noise_of_moments**0.5, 1e-9)).all():
+        return nothing
+    common = float(released.values[5]) / n - float(means.prod())
+    estimate = float(np.clip(common / spreads.prod() ** 0.5, -1.0, 1.0))
+    error = noise / n**2 * float((1 + means**2).prod() / spreads.prod())
+    tried = np.linspace(-1.0, 1.0, 4001)  # correlations from which the estimate is not too far away
+    moved = error + tried**2 / 2 * float(np.sum(noise_of_moments / spreads**2))
+    near = tried[np.abs(estimate - tried) <= quantile(level) * np.sqrt((1 - tried**2) ** 2 / (n - 3) + moved)]
+    ends = float(near.min(initial=estimate)), float(near.max(initial=estimate))
+    statistic = estimate / (1 / (n - 1) + error) ** 0.5
+    return TestResult(
+        name="Correlation", p_value=chance_beyond(abs(statistic)), statistic=statistic,
+        estimate=estimate, interval=ends, groups=(n,), event=event_of(budget),
     )  # fmt: skip
 
 

@@ -91,6 +91,30 @@ def moment_sums(values: Floats, codes: NDArray[np.int64], groups: int, weights: 
     return ExactSums(total, 3 * weights.scale**2 << 4 * _BITS)
 
 
+def release_products(x: Floats, y: Floats, weights: Weights, *, budget: Budget, receipt: Receipt | None) -> Released:
+    """The sums of 1, x, y, x², y² and xy of scaled values."""
+    square = mu_squared(budget)
+    nobody = product_sums(x[:0], y[:0], Weights(weights.values[:0], weights.scale))
+    check_fits(nobody.moves_squared, square)
+    _pay(budget, receipt)
+    return _released(product_sums(x, y, weights), square, float(weights.scale) * (1 << 2 * _BITS))
+
+
+def product_sums(x: Floats, y: Floats, weights: Weights) -> ExactSums:
+    """Weighted sums of (1, x, y, x², y², xy) in cells of 2^-24, for x and y in [-1, 1].
+
+    >>> from discreet.learning.unit_weights import unit_weights
+    >>> sums = product_sums(np.array([0.5]), np.array([-1.0]), unit_weights(None, 1))
+    >>> (sums.values / 2**24).tolist(), sums.moves_squared == 6 * 2**48
+    ([1.0, 0.5, -1.0, 0.25, 1.0, -0.5], True)
+    """
+    grid = float(1 << _BITS)
+    a, b = np.rint(x * grid) + 0.0, np.rint(y * grid) + 0.0
+    terms = np.stack([np.full(len(a), grid * grid), a * grid, b * grid, a * a, b * b, a * b], axis=1)
+    total = exact_product(weights.values[:, None], terms, left_bits=WEIGHT_BITS, right_bits=2 * _BITS + 1)
+    return ExactSums(total[0], 6 * weights.scale**2 << 4 * _BITS)
+
+
 def _released(exact: ExactSums, square: Any, unit: float) -> Released:
     noisy, deviation = release(exact, square)
     return Released(noisy / unit, deviation / unit)

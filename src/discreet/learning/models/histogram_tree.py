@@ -26,7 +26,8 @@ from discreet.learning.budget import Budget, mu_squared, split
 from discreet.learning.estimator import read_classes, read_labels
 from discreet.learning.models.naive_bayes import Bayes
 from discreet.learning.preprocessing.columns import Column, Numeric, codes_of, read_columns
-from discreet.learning.sums import ExactSums, noise_of, release
+from discreet.learning.sums import ExactSums, check_fits, noise_of, release
+from discreet.learning.unit_weights import Weights, unit_weights
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import Bits
 
@@ -60,23 +61,32 @@ class Histograms(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CodedRows:
-    """Rows in memory, as bins; one row is one unit."""
+    """Rows in memory, as bins."""
 
     codes: Integers
     labels: Integers
     sizes: tuple[int, ...]
     classes: int
+    weights: Weights
 
-    scale: int = 1
-    moves_squared: int = 1
+    @property
+    def scale(self) -> int:
+        """The weights of the rows of one unit add up to at most this."""
+        return self.weights.scale
+
+    @property
+    def moves_squared(self) -> int:
+        """A unit adds numbers that are at least 0, and together at most the scale."""
+        return self.scale**2
 
     def tables(self, sets: Sequence[tuple[int, ...]]) -> list[Integers]:
-        """Counted one by one."""
+        """The weight of the rows in each cell."""
         found = []
         for one in sets:
             shape = (*(self.sizes[j] for j in one), self.classes)
             place = np.ravel_multi_index((*(self.codes[:, j] for j in one), self.labels), shape)
-            found.append(np.bincount(place, minlength=prod(shape)).reshape(shape).astype(np.int64))
+            counts = np.bincount(place, self.weights.values, minlength=prod(shape))
+            found.append(counts.reshape(shape).astype(np.int64))
         return found
 
 
@@ -224,7 +234,7 @@ def _impurity(counts: Floats) -> Any:
 class HistogramTree(Bayes):
     """A small tree of public bins, with naive Bayes in its leaves; ``depth`` 0 is naive Bayes itself.
 
-    Guarantee: the model keeps ``budget`` for adding or removing one row.
+    Guarantee: the model keeps ``budget`` for adding or removing one row; with ``fit(X, y, unit=...)`` one unit.
 
     >>> from discreet.learning.preprocessing.columns import Categorical
     >>> from discreet.privacy.promises.measures import Approx
@@ -257,15 +267,19 @@ class HistogramTree(Bayes):
         self.classes = classes
         self.depth = depth
 
-    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
-        """Check, pay, and learn."""
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn. ``unit`` names the person of each row."""
         square = mu_squared(self.budget)
         columns, classes = read_columns(self.columns, square), read_classes(self.classes)
         read_depth(self.depth)
         codes = codes_of(X, columns)
-        codes, labels = read_labels(codes, y, classes)
+        weights = unit_weights(unit, len(codes))
+        kept, labels = read_labels(np.arange(len(codes)), y, classes)
+        sizes = tuple(c.size for c in columns)
+        rows = CodedRows(codes[kept], labels, sizes, len(classes), weights.of(kept))
+        check_fits(len(sizes) * rows.moves_squared, split(square, *[1] * self.depth, _LAST)[0])
         self._pay(receipt)
-        return self.fit_histograms(CodedRows(codes, labels, tuple(c.size for c in columns), len(classes)))
+        return self.fit_histograms(rows)
 
     def fit_histograms(self, histograms: Histograms, tell: Callable[[str], None] = lambda _: None) -> Self:
         """From exact counts, with noise that is worth ``budget``; they are paid for at the first look."""

@@ -1,6 +1,7 @@
 """k-means by noisy sums: a fixed number of Lloyd's rounds, each a count and a sum for every cluster.
 
-Guarantee: the centres keep ``budget`` for adding or removing one row. In each round a row adds to one cluster alone.
+Guarantee: the centres keep ``budget`` for adding or removing one row, or one unit with all of its rows where
+``fit`` is given ``unit``. In each round a row adds to one cluster alone.
 The first centres are drawn around the noisy mean by public coins. Proof: ../sums.md.
 """
 
@@ -16,6 +17,7 @@ from discreet.learning.budget import Budget, mu_squared, split
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.naive_bayes import mean_and_variance, moments_by_class
 from discreet.learning.sums import ExactSums, check_fits, few_bits, on_grid, release
+from discreet.learning.unit_weights import Weights, unit_weights
 from discreet.noise import discrete_gaussian
 from discreet.privacy.promises.receipt import Receipt
 
@@ -27,7 +29,7 @@ _START_SHARE = 1
 class KMeans(Estimator):
     """Centres of ``n_clusters`` clusters of rows between public bounds, after ``rounds`` rounds.
 
-    Guarantee: the model keeps ``budget`` for adding or removing one row.
+    Guarantee: the model keeps ``budget`` for adding or removing one row; with ``fit(X, unit=...)`` one unit.
 
     >>> from discreet.privacy.promises.measures import Approx
     >>> x = np.repeat([[1.0], [9.0]], 500, axis=0)
@@ -50,29 +52,30 @@ class KMeans(Estimator):
         self.bounds = bounds
         self.rounds = rounds
 
-    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
-        """Check, pay, and learn; ``y`` is not used."""
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn; ``y`` is not used. ``unit`` names the person of each row."""
         square = mu_squared(self.budget)
         clusters = integer(self.n_clusters, "n_clusters", at_least=1)
         rounds = integer(self.rounds, "rounds", at_least=1)
         rows = self._rows_to_fit(X)
         middle, half = read_bounds(self.bounds, rows.shape[1])
-        values = scaled(rows, middle, half)
+        values, weights = scaled(rows, middle, half), unit_weights(unit, len(rows))
+        cells = float(_CELLS * weights.scale)
         for_start, for_rounds = split(square, _START_SHARE, rounds)
-        exact = moments_by_class(values, np.zeros(len(values), dtype=np.int64), 1)
+        exact = moments_by_class(values, np.zeros(len(values), dtype=np.int64), 1, weights)
         check_fits(exact.moves_squared, min(for_start, for_rounds / rounds))  # those of a round move less
         self._pay(receipt)
         noisy, sigma = release(exact, for_start)
-        count = np.maximum(noisy[:, 0] / _CELLS, 1.0)
-        mean, variance = mean_and_variance(noisy[:, 1:] / _CELLS, count, sigma / _CELLS)
+        count = np.maximum(noisy[:, 0] / cells, 1.0)
+        mean, variance = mean_and_variance(noisy[:, 1:] / cells, count, sigma / cells)
         spread = np.sqrt(variance[0])
         centres = np.clip(mean[0] + spread * _public_normals(clusters, len(spread)), -1, 1)
         for _ in range(rounds):
-            sums = _round(values, _nearest(values, centres), clusters)
+            sums = _round(values, _nearest(values, centres), clusters, weights)
             noisy, sigma = release(sums, for_rounds / rounds)
-            centres, sizes = _moved(noisy / _CELLS, sigma / _CELLS, mean[0], spread)
+            centres, sizes = _moved(noisy / cells, sigma / cells, mean[0], spread)
         self.cluster_centers_ = middle + half * centres
-        self.cluster_sizes_, self.size_error_ = sizes, sigma / _CELLS
+        self.cluster_sizes_, self.size_error_ = sizes, sigma / cells
         self._middle, self._half, self._centres = middle, half, centres
         self.n_features_in_ = rows.shape[1]
         return self
@@ -94,12 +97,13 @@ def _nearest(rows: Floats, centres: Floats) -> Integers:
     return np.asarray(far.argmin(axis=1), dtype=np.int64)
 
 
-def _round(rows: Floats, labels: Integers, clusters: int) -> ExactSums:
-    """(1, x) summed by cluster, in cells: a row is at most sqrt(1 + width) long."""
-    cells = on_grid(np.hstack([np.ones((len(rows), 1)), rows]), _BITS).astype(np.int64)
+def _round(rows: Floats, labels: Integers, clusters: int, weights: Weights) -> ExactSums:
+    """w (1, x) summed by cluster, in cells: without its weight a row is at most sqrt(1 + width) long."""
+    whole = on_grid(np.hstack([np.ones((len(rows), 1)), rows]), _BITS)
+    cells = (whole * weights.values[:, None]).astype(np.int64)
     sums = np.zeros((clusters, cells.shape[1]), dtype=np.int64)
     np.add.at(sums, labels, cells)
-    return ExactSums(sums, cells.shape[1] << (2 * _BITS))
+    return ExactSums(sums, cells.shape[1] * weights.scale**2 << (2 * _BITS))
 
 
 def _moved(sums: Floats, sigma: float, mean: Floats, spread: Floats) -> tuple[Floats, Floats]:

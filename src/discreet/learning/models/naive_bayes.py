@@ -1,7 +1,7 @@
 """Naive Bayes from one release: counts for categories, or counts, sums and sums of squares for numbers.
 
-Guarantee: the fitted model keeps ``budget`` for adding or removing one row. A row adds to the sums of its own class
-alone, so its whole contribution is one short vector. Proof: ../sums.md.
+Guarantee: the fitted model keeps ``budget`` for adding or removing one row, or one unit with all of its rows where
+``fit`` is given ``unit``. A row adds to the sums of its own class alone: one short vector. Proof: ../sums.md.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_classes, read_labels, scaled
 from discreet.learning.preprocessing.columns import Column, codes_of, read_columns
 from discreet.learning.sums import ExactSums, check_fits, on_grid, release
+from discreet.learning.unit_weights import Weights, unit_weights
 from discreet.privacy.promises.receipt import Receipt
 
 _BITS = 16
@@ -67,7 +68,7 @@ class Bayes(Estimator, ABC):
 class CategoricalNB(Bayes):
     """Naive Bayes on public bins of every column: one noisy table of counts by class for each.
 
-    Guarantee: the model keeps ``budget`` for adding or removing one row.
+    Guarantee: the model keeps ``budget`` for adding or removing one row; with ``fit(X, y, unit=...)`` one unit.
 
     >>> from discreet.learning.preprocessing.columns import Categorical
     >>> from discreet.privacy.promises.measures import Approx
@@ -91,17 +92,20 @@ class CategoricalNB(Bayes):
         self.columns = columns
         self.classes = classes
 
-    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
-        """Check, pay, and learn."""
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn. ``unit`` names the person of each row."""
         square = mu_squared(self.budget)
         columns = read_columns(self.columns, square)
         classes = read_classes(self.classes)
         codes = codes_of(X, columns)
-        codes, labels = read_labels(codes, y, classes)
+        weights = unit_weights(unit, len(codes))
+        kept, labels = read_labels(np.arange(len(codes)), y, classes)
         sizes = [column.size for column in columns]
+        exact = _histograms(codes[kept], labels, sizes, len(classes), weights.of(kept))
+        check_fits(exact.moves_squared, square)
         self._pay(receipt)
-        noisy, sigma = release(_histograms(codes, labels, sizes, len(classes)), square)
-        self._learn(noisy, sigma, sizes, classes)
+        noisy, sigma = release(exact, square)
+        self._learn(noisy / weights.scale, sigma / weights.scale, sizes, classes)
         self.columns_ = columns
         self.n_features_in_ = len(columns)
         return self
@@ -140,17 +144,20 @@ def _log_rows(counts: Floats, smoothing: float) -> Floats:
     return np.asarray(np.log(smooth / smooth.sum(axis=1, keepdims=True)))
 
 
-def _histograms(codes: Integers, labels: Integers, sizes: Sequence[int], classes: int) -> ExactSums:
-    """Counts of classes, then of each column's bins by class: a row adds 1 in one place of each table."""
-    parts = [np.bincount(labels, minlength=classes)]
-    parts += [np.bincount(labels * size + codes[:, j], minlength=classes * size) for j, size in enumerate(sizes)]
-    return ExactSums(np.concatenate(parts).astype(np.int64), len(sizes) + 1)
+def _histograms(codes: Integers, labels: Integers, sizes: Sequence[int], classes: int, weights: Weights) -> ExactSums:
+    """Weights of classes, then of each column's bins by class: a row adds its own in one place of each table."""
+    parts = [np.bincount(labels, weights.values, minlength=classes)]
+    parts += [
+        np.bincount(labels * size + codes[:, j], weights.values, minlength=classes * size)
+        for j, size in enumerate(sizes)
+    ]
+    return ExactSums(np.concatenate(parts).astype(np.int64), (len(sizes) + 1) * weights.scale**2)
 
 
 class GaussianNB(Bayes):
     """Naive Bayes with a normal law for each column and class, on rows between public bounds.
 
-    Guarantee: the model keeps ``budget`` for adding or removing one row.
+    Guarantee: the model keeps ``budget`` for adding or removing one row; with ``fit(X, y, unit=...)`` one unit.
 
     >>> from discreet.privacy.promises.measures import Approx
     >>> x = np.concatenate([np.full((500, 1), 2.0), np.full((500, 1), 8.0)])
@@ -169,23 +176,24 @@ class GaussianNB(Bayes):
         self.bounds = bounds
         self.classes = classes
 
-    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
-        """Check, pay, and learn."""
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn. ``unit`` names the person of each row."""
         square = mu_squared(self.budget)
         classes = read_classes(self.classes)
         rows = self._rows_to_fit(X)
         middle, half = read_bounds(self.bounds, rows.shape[1])
-        rows, labels = read_labels(rows, y, classes)
-        exact = moments_by_class(scaled(rows, middle, half), labels, len(classes))
+        weights = unit_weights(unit, len(rows))
+        kept, labels = read_labels(np.arange(len(rows)), y, classes)
+        exact = moments_by_class(scaled(rows[kept], middle, half), labels, len(classes), weights.of(kept))
         check_fits(exact.moves_squared, square)
         self._pay(receipt)
         noisy, sigma = release(exact, square)
-        unit = float(1 << _BITS)
-        count = np.maximum(noisy[:, 0] / unit, 1.0)
-        mean, variance = mean_and_variance(noisy[:, 1:] / unit, count, sigma / unit)
+        cells = float(weights.scale << _BITS)
+        count = np.maximum(noisy[:, 0] / cells, 1.0)
+        mean, variance = mean_and_variance(noisy[:, 1:] / cells, count, sigma / cells)
         self.classes_, self.class_count_ = classes, count
         self.theta_, self.var_ = middle + half * mean, half**2 * variance
-        self.sum_error_ = sigma / unit
+        self.sum_error_ = sigma / cells
         self._middle, self._half = middle, half
         self.n_features_in_ = rows.shape[1]
         return self
@@ -197,17 +205,17 @@ class GaussianNB(Bayes):
         return np.asarray(self._log_prior() - 0.5 * (np.log(self.var_) + away).sum(axis=2))
 
 
-def moments_by_class(rows: Floats, labels: Integers, classes: int) -> ExactSums:
-    """For each class, in cells: count, sums of x, sums of x². A row moves its own class by (1, x, x²), |x| <= 1.
+def moments_by_class(rows: Floats, labels: Integers, classes: int, weights: Weights) -> ExactSums:
+    """For each class, in cells: count, sums of x, sums of x². A row adds w (1, x, x²) to its own class, |x| <= 1.
 
-    >>> moments_by_class(np.array([[0.5]]), np.array([1]), 2).values.tolist()
+    >>> moments_by_class(np.array([[0.5]]), np.array([1]), 2, unit_weights(None, 1)).values.tolist()
     [[0, 0, 0], [65536, 32768, 16384]]
     """
     values = np.hstack([np.ones((len(rows), 1)), rows, rows**2])
-    cells = on_grid(values, _BITS).astype(np.int64)
+    cells = (on_grid(values, _BITS) * weights.values[:, None]).astype(np.int64)
     sums = np.zeros((classes, cells.shape[1]), dtype=np.int64)
     np.add.at(sums, labels, cells)
-    return ExactSums(sums, (1 + 2 * rows.shape[1]) << (2 * _BITS))
+    return ExactSums(sums, (1 + 2 * rows.shape[1]) * weights.scale**2 << (2 * _BITS))
 
 
 def mean_and_variance(sums: Floats, count: Floats, sigma: float) -> tuple[Floats, Floats]:

@@ -1,8 +1,8 @@
 """Principal components from one noisy matrix of second moments.
 
-Guarantee: the components keep ``budget`` for adding or removing one row. Rows, scaled by public bounds, are cut to a
-public length, so the sum of (1, x)(1, x)ᵀ moves by at most its square. (Dwork, Talwar, Thakurta and Zhang 2014,
-"Analyze Gauss".) Proof: ../sums.md.
+Guarantee: the components keep ``budget`` for adding or removing one row, or one unit with all of its rows where
+``fit`` is given ``unit``. Rows, scaled by public bounds, are cut to a public length, so the sum of (1, x)(1, x)ᵀ moves
+by at most its square. (Dwork, Talwar, Thakurta and Zhang 2014, "Analyze Gauss".) Proof: ../sums.md.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.rows import DENSE_BITS, DenseRows
 from discreet.learning.sums import check_fits, release, symmetric
+from discreet.learning.unit_weights import unit_weights
 from discreet.privacy.promises.receipt import Receipt
 
 
 class PCA(Estimator):
     """The ``n_components`` directions of largest variance of rows between public bounds; also mean and covariance.
 
-    Guarantee: the model keeps ``budget`` for adding or removing one row.
+    Guarantee: the model keeps ``budget`` for adding or removing one row; with ``fit(X, unit=...)`` one unit.
 
     ``length``: rows, scaled to [-1, 1] with a 1 put first, are cut to this L2 length; by default the longest possible.
 
@@ -53,8 +54,8 @@ class PCA(Estimator):
         self.bounds = bounds
         self.length = length
 
-    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
-        """Check, pay, and learn; ``y`` is not used."""
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn; ``y`` is not used. ``unit`` names the person of each row."""
         square = mu_squared(self.budget)
         values = self._rows_to_fit(X)
         columns = values.shape[1]
@@ -63,13 +64,13 @@ class PCA(Estimator):
         if wanted > columns:
             raise BadParameter("n_components", wanted, f"must be at most the number of columns, {columns}")
         length = (columns + 1) ** 0.5 + 1e-6 if self.length is None else float(positive(self.length, "length"))
-        rows = DenseRows.of(scaled(values, middle, half), length)
+        rows = DenseRows.of(scaled(values, middle, half), length, unit_weights(unit, len(values)))
         exact = rows.moments()
         check_fits(exact.moves_squared, square)
         self._pay(receipt)
         noisy, sigma = release(exact, square)
-        unit = float(1 << 2 * DENSE_BITS)
-        table = symmetric(noisy, columns + 1) / unit
+        cells = float(rows.scale << 2 * DENSE_BITS)
+        table = symmetric(noisy, columns + 1) / cells
         count = max(float(table[0, 0]), 1.0)
         mean = np.clip(table[0, 1:] / count, -1, 1)
         covariance = table[1:, 1:] / count - np.outer(mean, mean)
@@ -78,7 +79,7 @@ class PCA(Estimator):
         self.components_ = vectors[:, order].T
         self.explained_variance_ = np.maximum(widths[order], 0.0)
         self.mean_, self.covariance_ = middle + half * mean, covariance * np.outer(half, half)
-        self.entry_error_ = sigma / unit / count
+        self.entry_error_ = sigma / cells / count
         self.n_features_in_ = columns
         return self
 
@@ -86,9 +87,9 @@ class PCA(Estimator):
         """Rows in the space of the components."""
         return np.asarray((self._rows_to_use(X) - self.mean_) @ self.components_.T)
 
-    def fit_transform(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Floats:
         """Both at once."""
-        return self.fit(X, y, receipt=receipt).transform(X)
+        return self.fit(X, y, unit=unit, receipt=receipt).transform(X)
 
     def inverse_transform(self, X: Any) -> Floats:
         """Back to the original columns."""

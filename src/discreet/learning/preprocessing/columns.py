@@ -43,6 +43,8 @@ class Numeric:
     """How many; by default a model chooses 16 or 32 from its budget."""
     edges: Sequence[Number] | None = None
     """Inner ends of bins, ascending; they replace ``bins``."""
+    missing: bool = False
+    """Whether missing values have a bin of their own, the last one; else they are in the bin of the middle."""
 
     def __post_init__(self) -> None:
         if not number(self.low, "low") < number(self.high, "high"):
@@ -59,20 +61,27 @@ class Numeric:
     @property
     def size(self) -> int:
         """How many bins."""
+        return self.ordered + self.missing
+
+    @property
+    def ordered(self) -> int:
+        """How many bins have numbers: those follow each other."""
         return (self.bins or COARSE_BINS) if self.edges is None else len(self.edges) + 1
 
     def codes(self, values: Any) -> Integers:
         """The bin of each value; values beyond the bounds are in the first or the last one, and missing ones in the
-        bin of their middle.
+        bin of their middle, or in one of their own.
         """
         column = numbers(values)
-        column = np.where(np.isnan(column), float(number(self.low)) / 2 + float(number(self.high)) / 2, column)
-        if self.edges is not None:
-            return np.searchsorted(np.array([float(number(e)) for e in self.edges]), column, side="right")
         low, high = float(number(self.low)), float(number(self.high))
-        with np.errstate(over="ignore"):
-            place = np.floor((column - low) / (high - low) * self.size)
-        return np.clip(place, 0, self.size - 1).astype(np.int64)
+        is_missing = np.isnan(column)
+        column = np.where(is_missing, low / 2 + high / 2, column)
+        if self.edges is not None:
+            place = np.searchsorted(np.array([float(number(e)) for e in self.edges]), column, side="right")
+        else:
+            with np.errstate(over="ignore"):
+                place = np.clip(np.floor((column - low) / (high - low) * self.ordered), 0, self.ordered - 1)
+        return np.where(is_missing & self.missing, self.ordered, place).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """A standard scaler and quantile bins that are paid for.
 
-Guarantee: what is learned keeps ``budget`` for adding or removing one row. Transformed rows are still private data:
-only the means, scales and edges are released. Proof: ../sums.md.
+Guarantee: what is learned keeps ``budget`` for adding or removing one row, or one unit with all of its rows where
+``fit`` is given ``unit``. Transformed rows are still private data: only the means, scales and edges are released.
+Proof: ../sums.md.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.naive_bayes import mean_and_variance, moments_by_class
 from discreet.learning.sums import ExactSums, check_fits, release
+from discreet.learning.unit_weights import unit_weights
 from discreet.privacy.promises.receipt import Receipt
 
 _CELLS = 1 << 16
@@ -24,7 +26,8 @@ _CELLS = 1 << 16
 class StandardScaler(Estimator):
     """Columns shifted and scaled to mean about 0 and variance about 1, from one noisy release.
 
-    Guarantee: what is learned (not the rows that are transformed) keeps ``budget`` for adding or removing one row.
+    Guarantee: what is learned (not the rows that are transformed) keeps ``budget`` for adding or removing one row;
+    with ``fit(X, unit=...)`` one unit.
 
     >>> from discreet.privacy.promises.measures import Approx
     >>> model = StandardScaler(bounds=(0, 10), budget=Approx(1, "1e-5"))
@@ -43,19 +46,21 @@ class StandardScaler(Estimator):
         self.budget = budget
         self.bounds = bounds
 
-    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
-        """Check, pay, and learn; ``y`` is not used."""
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn; ``y`` is not used. ``unit`` names the person of each row."""
         square = mu_squared(self.budget)
         rows = self._rows_to_fit(X)
         middle, half = read_bounds(self.bounds, rows.shape[1])
-        exact = moments_by_class(scaled(rows, middle, half), np.zeros(len(rows), dtype=np.int64), 1)
+        weights = unit_weights(unit, len(rows))
+        exact = moments_by_class(scaled(rows, middle, half), np.zeros(len(rows), dtype=np.int64), 1, weights)
         check_fits(exact.moves_squared, square)
         self._pay(receipt)
         noisy, sigma = release(exact, square)
-        count = np.maximum(noisy[:, 0] / _CELLS, 1.0)
-        mean, variance = mean_and_variance(noisy[:, 1:] / _CELLS, count, sigma / _CELLS)
+        cells = _CELLS * weights.scale
+        count = np.maximum(noisy[:, 0] / cells, 1.0)
+        mean, variance = mean_and_variance(noisy[:, 1:] / cells, count, sigma / cells)
         self.mean_, self.scale_ = middle + half * mean[0], half * np.sqrt(variance[0])
-        self.mean_error_ = half * (sigma / _CELLS / float(count[0]))
+        self.mean_error_ = half * (sigma / cells / float(count[0]))
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -63,9 +68,9 @@ class StandardScaler(Estimator):
         """Scaled rows."""
         return np.asarray((self._rows_to_use(X) - self.mean_) / self.scale_)
 
-    def fit_transform(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Floats:
         """Both at once."""
-        return self.fit(X, y, receipt=receipt).transform(X)
+        return self.fit(X, y, unit=unit, receipt=receipt).transform(X)
 
     def inverse_transform(self, X: Any) -> Floats:
         """Back to the original columns."""
@@ -76,7 +81,8 @@ class StandardScaler(Estimator):
 class QuantileBinner(Estimator):
     """Bins of about equal numbers of rows, from noisy counts of ``cells`` public cells of each column.
 
-    Guarantee: what is learned (not the rows that are transformed) keeps ``budget`` for adding or removing one row.
+    Guarantee: what is learned (not the rows that are transformed) keeps ``budget`` for adding or removing one row;
+    with ``fit(X, unit=...)`` one unit.
 
     >>> from discreet.privacy.promises.measures import Approx
     >>> model = QuantileBinner(n_bins=2, bounds=(0, 100), budget=Approx(1, "1e-5"))
@@ -97,21 +103,26 @@ class QuantileBinner(Estimator):
         self.bounds = bounds
         self.cells = cells
 
-    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
-        """Check, pay, and learn; ``y`` is not used."""
+    def fit(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn; ``y`` is not used. ``unit`` names the person of each row."""
         square = mu_squared(self.budget)
         bins = integer(self.n_bins, "n_bins", at_least=2)
         cells = integer(self.cells, "cells", at_least=bins)
         rows = self._rows_to_fit(X)
         middle, half = read_bounds(self.bounds, rows.shape[1])
         place = np.minimum((scaled(rows, middle, half) + 1) / 2 * cells, cells - 1).astype(np.int64)
-        counts = np.stack([np.bincount(column, minlength=cells) for column in place.T])
+        weights = unit_weights(unit, len(rows))
+        counts = np.stack([np.bincount(column, weights.values, minlength=cells) for column in place.T])
+        exact = ExactSums(counts.astype(np.int64), rows.shape[1] * weights.scale**2)
+        check_fits(exact.moves_squared, square)
         self._pay(receipt)
-        noisy, sigma = release(ExactSums(counts.astype(np.int64), rows.shape[1]), square)
+        noisy, sigma = release(exact, square)
         levels = np.arange(1, bins) / bins
         ends = np.linspace(-1.0, 1.0, cells + 1)[1:]
-        self.edges_ = [middle[j] + half[j] * _edges(noisy[j], levels, ends) for j in range(rows.shape[1])]
-        self.count_error_ = sigma
+        self.edges_ = [
+            middle[j] + half[j] * _edges(noisy[j] / weights.scale, levels, ends) for j in range(rows.shape[1])
+        ]
+        self.count_error_ = sigma / weights.scale
         self.n_features_in_ = rows.shape[1]
         return self
 
@@ -121,9 +132,9 @@ class QuantileBinner(Estimator):
         places = [np.searchsorted(edges, rows[:, j], side="left") for j, edges in enumerate(self.edges_)]
         return np.stack(places, axis=1).astype(np.float64)
 
-    def fit_transform(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None, *, unit: Any = None, receipt: Receipt | None = None) -> Floats:
         """Both at once."""
-        return self.fit(X, y, receipt=receipt).transform(X)
+        return self.fit(X, y, unit=unit, receipt=receipt).transform(X)
 
 
 def _edges(counts: Floats, levels: Floats, ends: Floats) -> Floats:

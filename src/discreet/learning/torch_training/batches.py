@@ -1,4 +1,4 @@
-"""Poisson batches: each row by itself, with an exact probability, from the system's randomness.
+"""Poisson batches: each row, or person, by itself, with an exact probability, from the system's randomness.
 
 Promise: a sampler is the only way to a batch, and names the rate that the accountant uses. Any number of rows is a
 batch, none included. Batches are cut into micro-batches of one fixed size, the last one filled up with rows that do not
@@ -24,12 +24,22 @@ _REST = 24  # bits that only rows need whose first 8 bits equal those of the thr
 class PoissonBatches:
     """Batches of ``rows`` rows at ``rate``, which is rounded down to a multiple of 2^-32.
 
+    With ``units``, a number for the person of each row (-1: nobody), each person is drawn at that rate, and of a person
+    who is drawn one row, each with about the same chance.
+
     >>> PoissonBatches(10, rate=1, micro=4).rate, len(PoissonBatches(10, rate=1, micro=4).draw())
     (Fraction(1, 1), 10)
     """
 
-    def __init__(self, rows: int, *, rate: Number, micro: int, bits: Bits | None = None) -> None:
+    def __init__(
+        self, rows: int, *, rate: Number, micro: int, bits: Bits | None = None, units: NDArray[np.int64] | None = None
+    ) -> None:
         self.rows = integer(rows, "rows", at_least=0)
+        self._order = self._ends = None
+        if units is not None:
+            self._order = np.argsort(units, kind="stable")[int(np.sum(units < 0)) :]
+            self._ends = np.cumsum(np.bincount(units[units >= 0]))
+            self.rows = len(self._ends)
         self.micro = integer(micro, "micro_batch", at_least=1)
         self._threshold = int(read_rate(rate) * (1 << _BITS))
         self._bits = SystemBits() if bits is None else bits
@@ -40,7 +50,15 @@ class PoissonBatches:
         return Fraction(self._threshold, 1 << _BITS)
 
     def draw(self) -> NDArray[np.intp]:
-        """The rows of one batch, in their order."""
+        """The rows of one batch: in their order, or in that of the persons."""
+        drawn = self._draw()
+        if self._order is None or self._ends is None:
+            return drawn
+        first = np.concatenate([[0], self._ends])[drawn]
+        dice = words(self._bits, len(drawn), np.uint64)
+        return self._order[first + (dice % (self._ends[drawn] - first).astype(np.uint64)).astype(np.intp)]
+
+    def _draw(self) -> NDArray[np.intp]:
         if self._threshold == 1 << _BITS:
             return np.arange(self.rows)
         first, rest = divmod(self._threshold, 1 << _REST)

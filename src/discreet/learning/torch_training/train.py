@@ -1,6 +1,7 @@
 """Private training (DP-SGD): Poisson batches, clipped integer sums, exact noise, a certified price.
 
-Guarantee: the model after any number of the planned steps keeps ``budget`` for adding or removing one row of the data.
+Guarantee: the model after any number of the planned steps keeps ``budget`` for adding or removing one row of the data,
+or one person with all of their rows where ``unit`` names them.
 Each step adds floor(N(0, σ²)) to the integer sum of clipped gradients of a Poisson batch, and the whole run is priced
 before it starts as that many sampled Gaussian mechanisms, by certified privacy loss distributions. The sum is divided
 by a declared constant, never by the size of a batch. An empty batch is a step like any other. Proof: integers.md.
@@ -39,6 +40,7 @@ from discreet.privacy.promises.measures import Approx
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
+from discreet.unit_id import unit_codes
 
 _FORMAT = 1
 _MOST, _MOST_ROWS = 512, 2048  # rows of a piece
@@ -136,6 +138,8 @@ class PrivateTraining:
     """A run of private training, step by step; ``train(...)`` runs it to its end.
 
     ``rows`` is a public figure for the number of rows: sums are divided by rate times this, whatever the data holds.
+    ``unit`` names the person of each row: each person is then drawn at the rate, with one of their rows, drawn anew in
+    each step; the model keeps ``budget`` for adding or removing a person, and ``rows`` is how many persons there are.
     ``loss(outputs, targets)`` gives one loss for each row (reduction="none"). ``micro_batch`` is how many rows are
     worked on together, which bounds the memory: by default what a batch is expected to hold and a little more, in equal
     pieces of at most 512 rows, or 2,048 where rows are flat vectors; on processors pieces of flat vectors are filled up
@@ -154,6 +158,7 @@ class PrivateTraining:
         rows: int,
         clip: Number = 1,
         optimizer: torch.optim.Optimizer | None = None,
+        unit: Any = None,
         micro_batch: int | None = None,
         recorded: bool = False,
         receipt: Receipt | None = None,
@@ -163,6 +168,7 @@ class PrivateTraining:
         self.done = integer(done, "done", at_least=0)
         self._id = secrets.token_hex(16)
         x, y = _read_data(data)
+        units = None if unit is None else _read_units(unit, len(y))
         length = read_clip(clip)
         self._sums = ClippedSums(model, loss, float(length))
         y = self._sums.check_loss(x, y)
@@ -173,7 +179,7 @@ class PrivateTraining:
         micro = usual if micro_batch is None else integer(micro_batch, "micro_batch", at_least=1)
         if x.device.type == "cpu" and (_is_table(x) or (micro_batch is None and usual > _ALIKE)):
             micro = whole_piece(micro, torch.get_num_threads())
-        self._batches = PoissonBatches(len(y), rate=plan.rate, micro=micro)
+        self._batches = PoissonBatches(len(y), rate=plan.rate, micro=micro, units=units)
         self._unit = float(length / RADIUS / (plan.rate * declared))
         self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
         self._noise = Noise((plan.sigma * RADIUS) ** 2, self._sums.parameters)
@@ -304,6 +310,7 @@ def train(
     rate: Number = "1/50",
     clip: Number = 1,
     optimizer: MakeOptimizer | None = None,
+    unit: Any = None,
     micro_batch: int | None = None,
     recorded: bool = False,
     receipt: Receipt | None = None,
@@ -313,7 +320,8 @@ def train(
 
     ``data`` is a pair of tensors (rows and targets), or a data set of such pairs. ``rows`` is a public figure for how
     many rows there are, ``rate`` the chance of each to be in a batch: a batch holds about rate times rows. There are
-    epochs / rate steps. ``optimizer`` makes one from the parameters; SGD with learning rate 1 by default.
+    epochs / rate steps. ``unit`` names the person of each row: persons are then drawn, and ``rows`` is their number.
+    ``optimizer`` makes one from the parameters; SGD with learning rate 1 by default.
     ``recorded=True`` replays the kernels of the first micro-batch on a graphics card (see ``PrivateTraining``).
 
     >>> model = nn.Linear(2, 2)
@@ -326,8 +334,8 @@ def train(
     plan = Plan.of(budget, rate, max(1, round(count)))
     made = optimizer([p for p in model.parameters() if p.requires_grad]) if optimizer is not None else None
     run = PrivateTraining(
-        model, _as_tensors(data), loss, plan=plan, rows=rows, clip=clip, optimizer=made, micro_batch=micro_batch,
-        recorded=recorded, receipt=receipt,
+        model, _as_tensors(data), loss, plan=plan, rows=rows, clip=clip, optimizer=made, unit=unit,
+        micro_batch=micro_batch, recorded=recorded, receipt=receipt,
     )  # fmt: skip
     run.run(progress)
     return run
@@ -362,6 +370,15 @@ def _read_data(data: Any) -> tuple[Tensor, Tensor]:
     if not len(x):
         raise BadData("the data must hold at least one row, so that its shape is known")
     return _without_gaps(x), _without_gaps(y)
+
+
+def _read_units(unit: Any, rows: int) -> NDArray[np.int64]:
+    """A number for the person of each row; -1: nobody."""
+    listed = next((getattr(unit, name) for name in ("to_pylist", "to_list", "tolist") if hasattr(unit, name)), None)
+    values = unit if listed is None else listed()
+    if not isinstance(values, (list, tuple)) or len(values) != rows:
+        raise BadData("unit must be a flat list with the person of each row of X")
+    return unit_codes(values)
 
 
 def _without_gaps(values: Tensor) -> Tensor:
