@@ -341,3 +341,22 @@ def test_noise_that_no_draw_can_hold_is_refused_before_it_is_paid(model: Any) ->
     with pytest.raises(BadParameter, match="64 bits"):
         model.fit(np.zeros((4, 3)), [0, 1, 0, 1], receipt=receipt)
     receipt.redeem(model.event)  # it was not used
+
+
+@pytest.mark.parametrize("others", [[], [3.0]])
+def test_values_that_are_lists_are_no_numbers_whatever_the_others_are(others: list[Any]) -> None:
+    """numpy makes an axis of lists of one length, unless one value is none: one person decided whether a fit failed."""
+    values = [[1.0], [2.0], *others]
+    target = read_target(values, len(values))
+    assert np.isnan(target).tolist() == [True, True, *(False for _ in others)]
+    rows = read_rows([[value, 1.0] for value in values])
+    assert rows.shape == (len(values), 2)
+    assert np.isnan(rows[:, 0]).tolist() == [True, True, *(False for _ in others)]
+    labels = read_labels(rows, [("a",), ("b",), *("a" for _ in others)], np.array(["a", "b"]))[1]
+    assert labels.tolist() == [0 for _ in others]
+
+
+def test_rows_of_unequal_length_and_no_rows_are_refused() -> None:
+    for rows in ([[1.0, 2.0], [1.0]], [1.0, 2.0], "ab", 3.0, {1: 2}, [[1.0], None]):
+        with pytest.raises(BadData):
+            read_rows(rows)

@@ -36,7 +36,13 @@ def test_a_person_with_more_rows_than_shares_counts_nothing() -> None:
     assert unit_weights(np.zeros(SHARES, dtype=int), SHARES).values.sum() == SHARES
 
 
-@pytest.mark.parametrize("units", [["a"], [["a"], ["b"]]])
-def test_a_list_of_another_length_is_refused(units: list[object]) -> None:
+@pytest.mark.parametrize("units", [["a"], np.array([["a"], ["b"]])])
+def test_a_list_of_another_length_is_refused(units: object) -> None:
     with pytest.raises(BadData, match="person of each row"):
         unit_weights(units, 2)
+
+
+@pytest.mark.parametrize("others", [[], ["a"]])
+def test_a_unit_that_is_a_list_names_nobody_whatever_the_others_are(others: list[str]) -> None:
+    units = [["a"], ["b"], *others]
+    assert unit_weights(units, len(units)).values.tolist() == [0.0, 0.0, *(SHARES for _ in others)]

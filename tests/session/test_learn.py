@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.memory.engine import Memory
-from discreet.errors import BadParameter, EngineFailed, OverBudget
+from discreet.errors import BadParameter, EngineFailed, NoEstimate, OverBudget
 from discreet.learning import (
     Categorical,
     CategoricalNB,
@@ -195,3 +195,11 @@ def test_refusals_cost_nothing() -> None:
     with pytest.raises(OverBudget):
         session.learn(HistogramTree, "people", features=["age"], target="job", epsilon=100)
     assert session.remaining == before
+
+
+def test_a_regression_of_too_few_units_to_choose_bounds_is_no_estimate_and_no_error_of_python() -> None:
+    columns = {"x": bounds(0, 9), "y": bounds(0, 9)}
+    few = table({"id": [1, 1, 2], "x": [1, 2, 3], "y": [1, 2, 3]}, unit="id", columns=columns, max_rows="auto")
+    own = Session(t=few, budget=ZCDP(1))
+    with pytest.raises(NoEstimate, match="was paid for"):
+        own.learn(LinearRegression, "t", features=["x"], target="y", rho="0.01")

@@ -88,6 +88,24 @@ def test_a_refusal_after_the_first_release_keeps_its_value() -> None:
         asking.sql(text).release(epsilon=PRICE)
 
 
+def test_a_value_of_more_digits_than_constants_have_is_refused_before_it_is_paid() -> None:
+    wide = dp.table({"id": [1], "x": [1e300]}, unit="id", max_rows=1, columns={"x": dp.bounds(-1e300, 1e300)})
+    asking = dp.Session(t=wide, budget=dp.Pure(10**15))
+    with pytest.raises(BadQuestion, match=r"beyond 10\^57"):
+        asking.sql("SELECT COUNT(*) AS n FROM t WHERE x >= (SELECT MEDIAN(x) FROM t)").release(epsilon=PRICE)
+    assert asking.remaining == asking.budget
+
+
+def test_where_no_group_passes_the_list_that_is_released_first_the_refusal_says_so() -> None:
+    few = dp.table({"id": [1], "c": ["a"]}, unit="id", max_rows=1)
+    asking = dp.Session(t=few, budget=dp.Approx(10**6, "1e-3"), rule=dp.Rule.BASIC)
+    text = (
+        "SELECT UPPER(c) AS u, COUNT(*) AS n FROM t WHERE c IN (SELECT c FROM t GROUP BY c LIMIT 2) GROUP BY UPPER(c)"
+    )
+    with pytest.raises(BadQuestion, match="no group passed the list that was released first"):
+        asking.sql(text).release(epsilon="0.01", delta="1e-9")
+
+
 def test_what_does_not_go_with_two_releases_is_refused_for_nothing() -> None:
     asking = session()
     query = asking.sql(TEXT)

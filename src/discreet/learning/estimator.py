@@ -127,7 +127,7 @@ def read_rows(data: Any) -> Floats:
         raise BadData("sparse rows are not taken here: pass a dense array, data.toarray()")
     if getattr(getattr(data, "dtype", None), "kind", "") == "c":
         raise BadData("Complex data not supported: X must hold real numbers")
-    rows = numbers(data)
+    rows = numbers(data, axes=2)
     if rows.ndim != 2:
         raise BadData(f"X must be a 2D array, and it has {rows.ndim}. Reshape your data: one row for each sample")
     if not 1 <= rows.shape[1] <= WIDEST:
@@ -136,13 +136,13 @@ def read_rows(data: Any) -> Floats:
     return rows
 
 
-def numbers(values: Any) -> Floats:
+def numbers(values: Any, axes: int = 1) -> Floats:
     """An array of doubles of the same shape; what is no number is NaN, so that no value makes a fit fail.
 
-    >>> numbers([[1, "2.5"], [None, "x"]]).tolist()
+    >>> numbers([[1, "2.5"], [None, "x"]], axes=2).tolist()
     [[1.0, 2.5], [nan, nan]]
     """
-    given = as_given(values)
+    given = as_given(values, axes)
     if given.dtype.kind in "biuf":
         return given.astype(np.float64)
     return np.array([_number(value) for value in given.ravel().tolist()], dtype=np.float64).reshape(given.shape)
@@ -157,9 +157,11 @@ def _number(value: Any) -> float:
 
 def read_target(values: Any, rows: int) -> Floats:
     """Numbers, one for each row; NaN where there is none."""
+    if values is None:
+        raise BadData("requires y to be passed, but the target y is None")
     target = numbers(values)
-    if values is None or target.ndim != 1:
-        raise BadData("requires y to be passed, but the target y is None" if values is None else "y must be 1D")
+    if target.ndim != 1:
+        raise BadData("y must be 1D")
     if len(target) != rows:
         raise BadData("X and y must have as many rows as each other")
     return target
@@ -206,20 +208,42 @@ def _place(listed: Mapping[Any, int], label: Any) -> int:
         return -1
 
 
-def as_given(values: Any) -> NDArray[Any]:
-    """An array in which no value depends on the others: a list keeps each value as it is.
+def as_given(values: Any, axes: int = 1) -> NDArray[Any]:
+    """An array in which no value depends on the others: a list keeps each value as it is; of two axes, a list of rows.
 
-    numpy would turn all numbers of a list into text for one text among them, so that one row would change all.
+    numpy would turn all numbers of a list into text for one text among them, so that one row would change all; and for
+    values that are lists themselves it would add an axis, unless one of them is not.
 
     >>> as_given([1, 2.5, "x"]).tolist(), as_given(np.array([1, 2])).dtype.kind
     ([1, 2.5, 'x'], 'i')
+    >>> as_given([[1], [2]]).shape, as_given([[1], [2]], axes=2).shape
+    ((2,), (2, 1))
     """
     if hasattr(values, "dtype") or hasattr(values, "__array__"):
         return _with_missing(values) if hasattr(values, "null_count") else np.asarray(values)
-    try:
-        return np.asarray(values, dtype=object)
-    except ValueError:
-        raise BadData("rows must be of one length, and labels a flat list") from None
+    if not _is_list(values):
+        raise BadData("rows must be of one length, and labels a flat list")
+    if axes == 1:
+        return _flat(values)
+    if not all(map(_is_list, values)):
+        return _flat(values)  # no rows: it has one axis
+    if len({len(row) for row in values}) > 1:
+        raise BadData("rows must be of one length, and labels a flat list")
+    width = len(values[0]) if len(values) else 0
+    return _flat([value for row in values for value in row]).reshape(len(values), width)
+
+
+def _is_list(values: Any) -> bool:
+    if hasattr(values, "__array__"):
+        return np.ndim(values) > 0
+    return isinstance(values, Sequence) and not isinstance(values, str | bytes)
+
+
+def _flat(values: Sequence[Any]) -> NDArray[Any]:
+    made = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        made[place] = value
+    return made
 
 
 def _with_missing(column: Any) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from discreet.arrays import Floats, Integers
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, NoEstimate
 from discreet.exact import number
 from discreet.learning.model_json import to_json
 from discreet.learning.models.histogram_tree import HistogramTree, read_depth
@@ -116,6 +116,8 @@ def _regression(backend: Backend, table: str, declared: Mapping[str, Declared], 
     query = read_query(backend, f"SELECT {', '.join(outputs)} FROM {quoted(table)} WHERE {not_null}")  # noqa: S608
     (answer,) = answers = release_together(backend, (query,), price)
     row: Mapping[str, Any] = answer.rows[0]
+    if None in row.values():  # too few units to choose how far one may reach
+        raise NoEstimate
     moments = np.empty((len(scaled) + 1, len(scaled) + 1))
     moments[0, 0] = float(row["n"])
     for i in range(len(scaled)):

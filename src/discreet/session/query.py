@@ -19,7 +19,16 @@ from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.frame import Asked, Frame
-from discreet.query.front.sql.constants import Known, Missing, Staged, given_note, some_value, stand_in, value_of
+from discreet.query.front.sql.constants import (
+    Known,
+    Listed,
+    Missing,
+    Staged,
+    given_note,
+    some_value,
+    stand_in,
+    value_of,
+)
 from discreet.query.front.sql.dialects import frozen, respelled
 from discreet.query.front.unparse import as_sql
 from discreet.query.lower.listed_groups import with_presence
@@ -30,6 +39,8 @@ from discreet.query.run import Quote, quote, within, works_of
 from discreet.session.backend import Backend
 from discreet.session.price import Price, shares
 from discreet.session.program import Program, QueryStep, run
+
+NO_GROUPS = "no group passed the list that was released first, so there is no group to answer"
 
 
 class RefusedForValues(BadQuestion):
@@ -278,7 +289,8 @@ def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program
         except (EngineFailed, EngineUnreachable):  # a public table could not be read: it goes on later
             raise
         except DiscreetError as refused:  # a function of released values: they are not lost
-            raise RefusedForValues("; ".join((str(refused), *map(str, _notes_of(released, given))))) from None
+            why = NO_GROUPS if Listed(()) in given else str(refused)
+            raise RefusedForValues("; ".join((why, *map(str, _notes_of(released, given))))) from None
         made = within(made, planned.allowance)
         return _step_of(filled.prepared, replace(made, plan=replace(made.plan, price=planned.plan.price)))
 

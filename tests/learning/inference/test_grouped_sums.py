@@ -68,4 +68,5 @@ def test_what_is_read() -> None:
     with pytest.raises(BadData, match="one length"):
         read_codes(["a"], ["a", "b"], "keys", 2)
     with pytest.raises(BadData, match="flat"):
-        read_values([[1.0]], (0, 1))
+        read_values(np.array([[1.0]]), (0, 1))
+    assert read_values([[1.0]], (0, 1))[1].tolist() == [False]  # a value that is a list is no number

@@ -166,7 +166,7 @@ def _columns_of(data: Any) -> list[Any]:
         return [_plain(column) for column in data.get_columns()]
     if hasattr(data, "toarray"):
         raise BadData("sparse rows are not taken here: pass a dense array, data.toarray()")
-    rows = as_given(data)
+    rows = as_given(data, axes=2)
     if rows.dtype.kind == "c":
         raise BadData("Complex data not supported: X must hold real numbers or text")
     if rows.ndim != 2:

@@ -68,6 +68,14 @@ def test_a_released_number_is_a_short_constant_near_to_it(value: float) -> None:
     assert isinstance(staged(text).fill([found]), Question)
 
 
+@pytest.mark.parametrize("value", [1e58, -1e80, 1e300, 10**70])
+def test_a_released_number_with_more_digits_than_constants_have_is_the_largest_constant(value: float) -> None:
+    found = as_constant(value)
+    assert found == (10**57 if value > 0 else -(10**57))
+    text = "SELECT COUNT(*) AS n FROM items WHERE price > (SELECT AVG(price) FROM items)"
+    assert isinstance(staged(text).fill([found]), Question)
+
+
 @pytest.mark.parametrize(
     ("where", "word"),
     [

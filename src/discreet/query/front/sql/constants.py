@@ -34,6 +34,8 @@ from discreet.query.typing.released import Sort, sort_of_kind
 MOST_CONSTANTS = 8
 _BITS = 40
 """A released number becomes a constant of so many bits: all that noise leaves of it, and no more."""
+_LARGEST = 10**57
+"""What a number beyond it becomes: a constant has at most 60 digits, and what was paid for is not refused for them."""
 _FROM = (exp.From, exp.Join, exp.CTE, exp.Union, exp.Intersect, exp.Except, exp.Subquery, exp.In, exp.Exists, exp.Any,
          exp.All, exp.Lateral)  # fmt: skip
 _NESTED = ("a subquery inside a subquery that is one value", "release the inner one first, and write its value")
@@ -337,11 +339,11 @@ def as_constant(value: object) -> Value:
     """
     if value is None or isinstance(value, bool | str | date):
         return value
-    if isinstance(value, int):
-        return Fraction(value)
-    if not isinstance(value, float | Fraction):
+    if not isinstance(value, int | float | Fraction):
         raise BadQuestion("a released value is a number, text, a date, a time, or true or false")
-    exact = Fraction(value)
+    exact = min(max(Fraction(value), Fraction(-_LARGEST)), Fraction(_LARGEST))
+    if isinstance(value, int):
+        return exact
     whole = abs(exact.numerator) // exact.denominator
     step = Fraction(1, 1 << max(0, min(30, _BITS - whole.bit_length())))
     return Fraction(round(exact / step)) * step
@@ -448,6 +450,9 @@ def stand_in(asked: LoweredQuestion) -> Any:
         is_key = isinstance(shown, Column) and shown.name in [key.name for key in asked.keys]
         return _some_key(shown.name, asked) if is_key and isinstance(shown, Column) else Fraction(1)
     one = found[0]
+    kinds = [x.kind for x in one.arguments if isinstance(x.kind, NumberKind)]
+    if any(abs(end) > _LARGEST for kind in kinds for end in kind.ends):
+        raise BadQuestion("a value beyond 10^57 in size cannot be released first: declare narrower bounds, or CLAMP it")
     if one.span is not None:
         first, days = one.span.first, one.arguments[0].kind
         half = days.high * days.step / 2 if isinstance(days, NumberKind) else Fraction(0)
