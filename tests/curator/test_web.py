@@ -465,6 +465,11 @@ def test_what_is_saved_is_genuine(
     text, code = (cell["source"] for cell in json.loads(file.read_text())["cells"])
     assert "SELECT COUNT(*) AS n FROM people WHERE pay > 3" in "".join(text)
     assert town.ann not in file.read_text()
+    browser.click("nav a[href='#ask']")
+    browser.click("#script")
+    script = tmp_path / "query.py"
+    until(script.exists, what="saved: the script")
+    assert town.ann not in script.read_text()
     browser.click("nav a[href='#verify']")
     for what in ("card", "receipt"):
         paper = tmp_path / f"{what}-{said['number']}.json"
@@ -479,6 +484,9 @@ def test_what_is_saved_is_genuine(
     monkeypatch.setenv("DISCREET_TOKEN", town.ann)
     exec(compile("".join(code), "notebook", "exec"), names)  # noqa: S102 - our own page
     assert names["answers"][0]["n"] == [row[0] for row in said["answer"]["rows"]]
+    before = names["session"].remaining
+    exec(compile(script.read_text(), "script", "exec"), names)  # noqa: S102 - our own page
+    assert names["session"].remaining == before
 
 
 @pytest.mark.slow

@@ -30,7 +30,9 @@ from discreet.messages import Interface
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.export import new_file
 from discreet.query.answer.serialize import plain as finite
+from discreet.query.front.sql.privacy_clause import take_privacy_clause
 from discreet.query.plan.schema import AUTO
 from discreet.session.price import Price
 from discreet.session.query import Query
@@ -82,6 +84,9 @@ DialectName = Annotated[
 ]
 RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
+Script = Annotated[
+    Path | None, typer.Option("--script", help="write the query as a Python program to a new file, before it is run")
+]
 
 
 # --- the options --------------------------------------------------------------------------------------------------
@@ -238,9 +243,12 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         token_file: TokenFile = None,
         retry_key: RetryKey = "",
         dialect: DialectName = "",
+        script: Script = None,
         as_json: AsJson = False,
     ) -> None:
         if is_address(file):
+            if script is not None:
+                raise BadParameter("script", str(script), "must be left out for a curator: its page saves scripts")
             remote = open_remote(file, token_file, dataset)
             price = replace(_price(epsilon, error, confidence), delta=delta or None)
             show_remote(remote.sql(sql, dialect=dialect or None), price, as_json, retry_key or None)
@@ -248,13 +256,20 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
         options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows or AUTO)
-        price = _price(epsilon, error, confidence)
+        clause = take_privacy_clause(sql)[1]
+        if clause is not None and not (epsilon or error):
+            price, epsilon, delta = Price(confidence=confidence), clause.epsilon or "", delta or clause.delta or ""
+        else:
+            price = _price(epsilon, error, confidence)
         whole = promise(budget or ("" if error or ledger else epsilon), delta)
         session = open_session(options, whole, ledger, rule, delta)
         query = session.sql(sql, dialect=dialect or None)
         if ledger is None and not delta and _names_groups(query):
             session = open_session(options, promise(budget or epsilon, DELTA), None, rule, DELTA)
             query = session.sql(sql, dialect=dialect or None)
+        if script is not None:
+            with new_file(str(script), text=True) as program:
+                program.write(query.script(price))
         show(query, price, session, as_json, ledger is not None)
 
     command.__doc__ = about

@@ -27,7 +27,9 @@ def read_all(queries: Iterable[T | str], read: Callable[[str], T]) -> tuple[T, .
         raise BadParameter("queries", "one question", "must be a list: [question]")
     found = tuple(read(query) if isinstance(query, str) else query for query in queries)
     if not found:
-        raise BadParameter("queries", "none", "must be at least one question")
+        raise BadParameter("queries", "none", "must be at least one query")
+    if any(getattr(query, "own_price", None) is not None for query in found):
+        raise BadParameter("queries", "a text with OPTIONS(...)", "must state no cost: all have one cost together")
     return found
 
 

@@ -3,7 +3,7 @@
 import { at, everything, get, newKey, post } from "./api.js";
 import { answerView } from "./answer.js";
 import { builder } from "./builder.js";
-import { bar, complaint, cost, h, later, show, when } from "./dom.js";
+import { bar, complaint, cost, download, h, later, show, when } from "./dom.js";
 import { drawPreview, priceControl } from "./preview.js";
 import { firstQuestion, schemaPanel } from "./schema.js";
 import { editor } from "./sql.js";
@@ -28,7 +28,8 @@ export async function askView(place) {
   const box = editor(draft.sql, { onchange: () => { draft.sql = box.text; build.follow(box.text); soon(); }, onask: ask });
   const build = builder(schema, (text) => { box.text = text; });
   const button = h("button", { class: "main ask", id: "ask", disabled: true, onclick: ask }, "Run");
-  const panel = h("section", { class: "card preview", "aria-label": "Preview" }, preview, before, button);
+  const keep = h("button", { class: "plain", id: "script", onclick: () => download("query.py", script(question(), draft.dataset)) }, "Save as script");
+  const panel = h("section", { class: "card preview", "aria-label": "Preview" }, preview, before, button, keep);
 
   const drawButton = (spends) => {
     button.disabled = Boolean(state.waiting) || !state.affordable;
@@ -107,6 +108,13 @@ export async function askView(place) {
     panel, result));
   lookAhead();
   return () => state.controller?.abort();
+}
+
+/** A Python program that asks the same of this curator: a preview, and the release as a comment. */
+function script({ sql, ...options }, dataset) {
+  const given = Object.entries(options).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ");
+  return ["import os", "", "import discreet as dp", "", `session = dp.connect(${JSON.stringify(location.origin)}, os.environ["DISCREET_TOKEN"], ${JSON.stringify(dataset)})`,
+    `query = session.sql(${JSON.stringify(sql)})`, `print(query.preview(${given}))`, `# print(query.release(${given}))  # charged to the budget`, ""].join("\n");
 }
 
 /** For somebody who has paid for nothing yet. */

@@ -196,8 +196,9 @@ class DuckDB:
         return None if self._store is not None else marks_of(open_source(source))
 
     def _opened(self, source: object, label: str) -> _Known:
-        opened = scannable(open_source(source) if self._store is None else files_at(source))
-        marks = None if self._store is not None else marks_of(opened)
+        place = open_source(source) if self._store is None else files_at(source)
+        marks = None if self._store is not None else marks_of(place)
+        opened = scannable(place)
         wanted = needs(opened, label)
         try:
             with closing(self._connection(wanted, anew=bool(wanted.databases)).cursor()) as cursor:
