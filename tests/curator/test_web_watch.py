@@ -69,7 +69,7 @@ def test_a_broken_data_set_is_among_the_alerts(browser: Browser, tmp_path: Path)
         town.curator.look_at_datasets()
         sign_in(browser, url, town.owner)
         browser.click("nav a[href='#alerts']")
-        says(browser, "main", "questions about the data set 'town' are refused")
+        says(browser, "main", "queries about the data set 'town' are refused")
         assert violations(browser) == []
 
 

@@ -46,7 +46,7 @@ Bounds = Annotated[
     list[str],
     typer.Option(
         "--bounds",
-        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31; if left out, a part of the price "
+        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31; if left out, a part of the cost "
         "chooses them",
     ),
 ]
@@ -54,14 +54,15 @@ Keys = Annotated[
     list[str], typer.Option("--keys", help='public keys of a column: clinic=North,South or clinic="a, b",c')
 ]
 Unknown = Annotated[
-    list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists, as if left out; costs delta")
+    list[str],
+    typer.Option("--unknown-keys", help="a column without a public list of keys, as if left out; costs delta"),
 ]
 DeclaredRows = Annotated[int, typer.Option("--max-rows", min=1, help="rows of one unit that count")]
 Rows = Annotated[
     str,
     typer.Option(
         "--max-rows",
-        help="rows of one unit that count; auto (if left out): a part of the price chooses it",
+        help="rows of one unit that count; auto (if left out): a part of the cost chooses it",
         show_default=False,
     ),
 ]
@@ -69,11 +70,11 @@ Epsilon = Annotated[str, typer.Option(help="what the answer may cost")]
 Delta = Annotated[
     str,
     typer.Option(
-        help="the delta of the question (1e-9 for undeclared groups, if left out); of the budget, if there is one"
+        help="the delta of the query (1e-9 for undeclared groups, if left out); of the budget, if there is one"
     ),
 ]
 Error = Annotated[str, typer.Option(help="instead of epsilon: how far off the answer may be")]
-Confidence = Annotated[str, typer.Option(help="of the error bars")]
+Confidence = Annotated[str, typer.Option(help="of the confidence intervals")]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in which the budget is kept")]
 Budget = Annotated[str, typer.Option(help="epsilon of all answers together; needed once for a ledger")]
 RuleName = Annotated[
@@ -82,7 +83,7 @@ RuleName = Annotated[
 DialectName = Annotated[
     str, typer.Option("--dialect", help="how the SQL is spelled: bigquery, snowflake, tsql, mysql, spark, ...")
 ]
-RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
+RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key is charged once")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 Script = Annotated[
     Path | None, typer.Option("--script", help="write the query as a Python program to a new file, before it is run")
@@ -178,7 +179,7 @@ def _print_answer(
     for line in others:
         console.print(f"[dim]{escape(line)}[/]", highlight=False)
     if not remembered:
-        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
+        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between queries[/]")
 
 
 def _ask(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
@@ -276,9 +277,9 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
     return command
 
 
-ask_command = _command("Ask a question of a file, pay, and print the answer with its error bars.", _ask, _ask_remote)
+ask_command = _command("Query a file, spend, and print the answer with its confidence intervals.", _ask, _ask_remote)
 preview_command = _command(
-    "What a question would cost and how far off its answer would be. Free: no data is touched.",
+    "What a query would cost and how far off its answer would be. Free: no data is touched.",
     _preview,
     _preview_remote,
 )

@@ -32,7 +32,7 @@ _WORKBOOK = (".xlsx", ".xlsm")
 _DATABASE = "::"
 _GLOB = frozenset("*?[")
 REMOTE = (
-    "data must be in files on this machine: remote addresses are not opened, so that no question can reach them. Copy "
+    "data must be in files on this machine: remote addresses are not opened, so that no query can reach them. Copy "
     "the data first, with DuckDB's own program: duckdb -c \"INSTALL httpfs; LOAD httpfs; COPY "
     "(FROM 's3://bucket/*.parquet') TO 'visits.parquet'\"; or let Spark read them where they are"
 )

@@ -63,8 +63,8 @@ class OpenTable:
             except NoEstimate:
                 chosen[name] = _one_step(schemas[self.table], name)
                 words.append(
-                    f"no value of {self.table}.{name} stood out from the noise of what was bought first: what is said "
-                    "of it is nothing"
+                    f"no value of {self.table}.{name} stood out from the noise of what was released first: nothing "
+                    "is known of it"
                 )
         return self._declared(schemas, chosen), tuple(words)
 

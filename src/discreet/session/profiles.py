@@ -38,7 +38,7 @@ def profile_text(table: str, asked: Sequence[Asked]) -> str:
 def profile_program(backend: Backend, asked: Sequence[Asked], text: str, price: Price) -> Program:
     """The histograms with their price: no data is touched."""
     if price.error is not None:
-        raise BadParameter("error", price.error, "must be left out: a profile has a price")
+        raise BadParameter("error", price.error, "must be left out: a profile has a cost")
     quote = backend.quote([one.prepared for one in asked], price)
     return Program((QueryStep(quote, tuple(one.prepared.outcome for one in asked)),), lambda: text, price.confidence)
 

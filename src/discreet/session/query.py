@@ -76,7 +76,7 @@ class Query(Asked):
 
     def __repr__(self) -> str:
         names = ", ".join(name for name, _ in self.plan.outcome.columns)
-        return f"Query({names} of {', '.join(self.prepared.asked.tables)}; preview(...) is free, release(...) pays)"
+        return f"Query({names} of {', '.join(self.prepared.asked.tables)}; preview(...) is free, release(...) spends)"
 
     def again(self, plan: Question) -> Query:
         """The same session, another plan."""

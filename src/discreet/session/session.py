@@ -206,7 +206,7 @@ class Session:
         if query.plan.outcome.asked_at is not None:
             raise BadQuestion("a dashboard asks the same on all its days: write the date itself, DATE '2025-01-31'")
         if query.prepared.beside:
-            raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
+            raise BadQuestion("a dashboard is one query: ask the parts as dashboards of their own")
         price, terms = Price.of(epsilon, delta, rho), backend.terms
         if record is None and backend.ledger is not None:
             told = parameters(by, horizon, days, price, terms.neighbours, method=method, max_rows=max_rows)

@@ -18,7 +18,7 @@ SAID = Preview(
     affordable=True,
     noise="discrete Laplace noise",
     named_from=1234,
-    advice="half the error would take about twice the price: epsilon 2",
+    advice="half the error would take about twice the privacy cost: epsilon 2",
     shares=(("count rows", 0.25), ("count units", 0.75)),
 )
 

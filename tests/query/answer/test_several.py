@@ -30,7 +30,7 @@ def test_a_workload_shows_each_question_and_its_share_of_the_price() -> None:
 def test_the_price_of_one_number_is_not_split() -> None:
     preview = session().sql(N).preview(epsilon=1)
     assert [share for _, share in preview.shares] == [1.0]
-    assert "of the price" not in str(preview)
+    assert "of the cost" not in str(preview)
 
 
 def test_a_preview_says_for_how_many_rows_it_speaks() -> None:

@@ -274,7 +274,7 @@ class RemoteSession:
         return Profile.read(table, asked, reply["answer"]["answers"])
 
     with_columns = _refused("with_columns", _OWNER)
-    pmw = _refused("pmw", "use synthesize, whose rows answer any number of questions")
+    pmw = _refused("pmw", "use synthesize, whose rows answer any number of queries")
     suggest_keys = _refused("suggest_keys", _OWNER)
     prepare = _refused("prepare", _OWNER)
     learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
@@ -332,7 +332,7 @@ class RemoteSession:
         """A stored answer, by the number of its charge. Costs nothing."""
         found = self.answers_to(sequence)
         if len(found) != 1:
-            raise BadParameter("sequence", sequence, "must be of one question; answers_to(...) reads a workload")
+            raise BadParameter("sequence", sequence, "must be of one query; answers_to(...) reads a workload")
         return found[0]
 
     def answers_to(self, sequence: int) -> tuple[RemoteAnswer, ...]:
@@ -361,7 +361,7 @@ class RemoteQuery(Asked):
     """What is computed for it, as far as that is known here."""
 
     def __repr__(self) -> str:
-        return f"RemoteQuery({self.text}; preview(...) is free, release(...) pays)"
+        return f"RemoteQuery({self.text}; preview(...) is free, release(...) spends)"
 
     @property
     def plan(self) -> Question:  # type: ignore[override]

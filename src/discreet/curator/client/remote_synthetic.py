@@ -40,7 +40,7 @@ class RemoteJob:
         if found["state"] == "failed":
             raise EngineFailed
         if found["state"] == "lost":
-            raise LedgerUnavailable("the job was paid, and lost with a server that ended")
+            raise LedgerUnavailable("the job was charged, and lost with a server that ended")
         return RemoteSynthetic(
             self.number, found["result"], self.transport.download(f"/api/synthetic/{self.number}/rows")
         )

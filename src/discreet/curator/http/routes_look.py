@@ -40,7 +40,7 @@ def answer_out(charge: Charge) -> responses.AnswerOut:
     if "error" in stored:
         raise EngineFailed
     if "synthetic" in stored:
-        raise Refusal(404, "NotFound", "this was paid for synthetic rows: look at /api/synthetic and its number")
+        raise Refusal(404, "NotFound", "this was charged for synthetic rows: look at /api/synthetic and its number")
     record = charge.record
     return responses.AnswerOut(
         number=charge.sequence,

@@ -39,7 +39,7 @@ export async function askView(place) {
   const lookAhead = async () => {
     state.controller?.abort();
     state.controller = new AbortController();
-    if (!draft.sql.trim()) { show(preview, h("p", { class: "quiet" }, "Write a question: its cost and its error bars are shown here for free.")); return; }
+    if (!draft.sql.trim()) { show(preview, h("p", { class: "quiet" }, "Write a query: its cost and its confidence intervals are shown here for free.")); return; }
     panel.classList.add("waiting");
     try {
       const rows = Number(draft.rows);
@@ -52,7 +52,7 @@ export async function askView(place) {
     } catch (error) {
       if (error.name === "AbortError") return;
       state.affordable = false;
-      show(preview, h("h2", {}, "Not yet a question"), complaint(error));
+      show(preview, h("h2", {}, "Not yet a query"), complaint(error));
       show(before);
       drawButton("");
     } finally { panel.classList.remove("waiting"); }
@@ -70,7 +70,7 @@ export async function askView(place) {
   function ask() { pay("questions", { ...question(), key: newKey() }); }
 
   async function profile(table) {
-    if (draft.mode !== "price") { show(result, h("p", { class: "complaint" }, "A profile has a price: set the price beside the question first.")); return; }
+    if (draft.mode !== "price") { show(result, h("p", { class: "complaint" }, "A profile has a cost: set the cost beside the query first.")); return; }
     await pay("profile", { table, [state.unit]: draft.epsilon, key: newKey() }, true);
   }
 
@@ -86,7 +86,7 @@ export async function askView(place) {
       show(result, answerView(data, state.charges.findIndex((one) => one.number === data.number) + 1));
       state.budget = (await get("/api/budget")).find((one) => one.population === schema.population);
     } catch (error) {
-      show(result, error.name === "AbortError" ? h("p", { class: "card" }, "You no longer wait. If it was paid, its answer will be in your ", h("a", { href: "#history" }, "history"), ".") : complaint(error));
+      show(result, error.name === "AbortError" ? h("p", { class: "card" }, "You no longer wait. If it was charged, its answer will be in your ", h("a", { href: "#history" }, "history"), ".") : complaint(error));
     } finally {
       state.waiting = null;
       lookAhead();
@@ -121,9 +121,9 @@ function script({ sql, ...options }, dataset) {
 function firstVisit() {
   return h("ol", { class: "first" }, [
     ["Choose", " a table: its public columns are listed with what everybody may know of them."],
-    ["Build", " a question by clicking, or write SQL: COUNT, SUM, AVG, MEDIAN and more, for groups."],
-    ["Move ε", " and watch the error bars. A smaller ε protects more and costs less; nothing is paid yet."],
-    ["Run", ": the price is paid, and the answer is yours to keep, with its error bars and a signed receipt."],
+    ["Build", " a query by clicking, or write SQL: COUNT, SUM, AVG, MEDIAN and more, for groups."],
+    ["Move ε", " and watch the confidence intervals. A smaller ε protects more and costs less; nothing is charged yet."],
+    ["Run", ": the cost is charged, and the answer is yours to keep, with its confidence intervals and a signed receipt."],
   ].map(([word, rest]) => h("li", {}, h("b", {}, word), rest)));
 }
 
@@ -131,7 +131,7 @@ function firstVisit() {
 function progress(expected, stop) {
   const began = performance.now();
   const passed = h("span", {}, "0 s"), meter = h("progress", { "aria-label": "Progress", max: 1 });
-  const node = h("div", { class: "card underway", "aria-busy": "true" }, h("h2", {}, "Paying, reading, adding noise"), meter,
+  const node = h("div", { class: "card underway", "aria-busy": "true" }, h("h2", {}, "Charging, reading, adding noise"), meter,
     h("p", { class: "quiet small" }, passed, expected ? `, expected ${bar(expected)} s` : "", ". The answer comes to your history too."), h("button", { class: "plain", id: "stop", onclick: stop }, "Stop waiting"));
   const tick = setInterval(() => {
     const seconds = (performance.now() - began) / 1000;

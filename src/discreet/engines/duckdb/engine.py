@@ -63,7 +63,7 @@ _MESSAGES = {
     "not valid UTF8": "text is not UTF-8",
     "Overflow": "a number or moment is too large for its type",
     "out of range": "a number or moment is too large for its type",
-    "database has been invalidated": "an earlier internal error ended the connection; the next question gets a new one",
+    "database has been invalidated": "an earlier internal error ended the connection; the next query gets a new one",
     "quoted new lines": "a CSV file has line breaks inside quotes",
     "Maximum line size": "a line of a CSV file is too long",
     "Unimplemented type": "a type of the source cannot be read",

@@ -278,7 +278,7 @@ class Answered(ABC):
         too_low = next((clip.too_low for clip in self.clipped if clip.about == name), None)
         drawn = Bars(name, values, sides, {key: self[key] for key in keys}, labels, self._bins(), too_low)
         bare = f"; not drawn: {how_many(sum(open_), 'rows')} without" if any(open_) else ""
-        return draw(drawn, f"{name}, error bars {_percent(level)}{bare}")
+        return draw(drawn, f"{name}, confidence intervals {_percent(level)}{bare}")
 
     def _label(self, row: Row, name: str) -> str:
         return "all" if self._is_total(row, name) else "NULL" if row[name] is None else str(row[name])

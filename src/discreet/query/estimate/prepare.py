@@ -391,7 +391,7 @@ def _check_keys(keys: tuple[LoweredKey, ...], many: int) -> None:
             )
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
             raise BadQuestion(
-                f"{quoted(key.name)} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
+                f"{quoted(key.name)} is not an integer: round it before grouping, as in FLOOR({quoted(key.name)})"
             )
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")

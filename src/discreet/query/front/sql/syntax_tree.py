@@ -76,9 +76,9 @@ def placeholders(text: str) -> list[int]:
 def _tokens(text: str) -> list[Token]:
     given: object = text
     if not isinstance(given, str):
-        raise BadQuestion("a question must be a text")
+        raise BadQuestion("a query must be a text")
     if len(text) > LONGEST:
-        raise BadQuestion(f"a question has at most {LONGEST:,} characters")
+        raise BadQuestion(f"a query has at most {LONGEST:,} characters")
     if MARK in checked_text(text):
         raise BadQuestion("text must not hold characters that are none")
     try:
@@ -88,7 +88,7 @@ def _tokens(text: str) -> list[Token]:
     while found and found[-1].token_type is TokenType.SEMICOLON:
         found.pop()
     if not found:
-        raise BadQuestion("there is no question in this text")
+        raise BadQuestion("there is no query in this text")
     return found
 
 
@@ -103,7 +103,7 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, column
     except ParseError as error:
         raise _misread(error, found, columns) from None
     except RecursionError:
-        raise BadQuestion("this question is nested too deeply; ask more simply") from None
+        raise BadQuestion("this query is nested too deeply; ask more simply") from None
     except Exception:  # a parser that trips over a text has not understood it
         raise BadQuestion("this is not SQL that we understand") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
@@ -225,7 +225,7 @@ def _check_statement(found: list[Token]) -> None:
     if _is_statement(first):
         raise Unsupported(f"the statement {first.text.upper()}", "ask one SELECT")
     if first.token_type not in _BEGINS:
-        raise BadQuestion("a question must begin with SELECT or WITH")
+        raise BadQuestion("a query must begin with SELECT or WITH")
 
 
 def _is_statement(token: Token) -> bool:
