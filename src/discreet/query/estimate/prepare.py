@@ -28,7 +28,7 @@ from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, Lowered
 from discreet.query.lower.narrow_keys import combinations_allowed
 from discreet.query.lower.prune import prune
 from discreet.query.lower.push_clamps import push_clamps
-from discreet.query.lower.relation_facts import ONE_ROW
+from discreet.query.lower.relation_facts import ONE_ROW, rows_are_units
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Aggregate, Filter, Outcome, Relation
@@ -153,6 +153,8 @@ class Part:
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
             limits = [message("each_unit_once_per_group" if self.keys else "each_unit_once")]
+        elif rows_are_units(self.whole):
+            limits = [message("each_unit_once")]
         elif self.chosen:
             limits = [clip.note for clip in clips]
         else:
