@@ -54,7 +54,7 @@ def test_an_answer_is_saved_as_parquet(browser: Browser, served: tuple[Town, str
 def test_a_first_visit_explains_itself(browser: Browser, tmp_path: Path) -> None:
     with open_town(tmp_path) as town, on_a_socket(town) as url:
         sign_in(browser, url, town.ann)
-        says(browser, ".first", "nothing is paid yet")
+        says(browser, ".first", "nothing is charged yet")
         assert violations(browser) == []
         town.ask("SELECT COUNT(*) AS n FROM people", epsilon="1000")
         browser.driver.refresh()

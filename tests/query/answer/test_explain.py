@@ -45,7 +45,7 @@ def test_a_step_is_named(text: str, line: str) -> None:
 
 def test_a_question_without_a_condition_names_none() -> None:
     found = told("SELECT COUNT(*) AS n FROM t")
-    for absent in ("WHERE", "HAVING", "post-processing", "nobody listed", "tree"):
+    for absent in ("WHERE", "HAVING", "post-processing", "undeclared keys", "tree"):
         assert absent not in found
 
 

@@ -100,7 +100,7 @@ def _write_beside(place: str, about: Mapping[str, Any], then: Callable[[], None]
 def _write(
     place: str,
     pieces: Pieces,
-    writer: Callable[[BinaryIO, pa.Schema], Any],
+    writer: Callable[[Any, pa.Schema], Any],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
     with new_file(place) as file:
