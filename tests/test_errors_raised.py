@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable
 from fractions import Fraction
@@ -25,7 +26,7 @@ from discreet.continual import MemoryRecord
 from discreet.curator.client.transport import Transport
 from discreet.curator.limits import Limits
 from discreet.curator.planning import Planning
-from discreet.errors import DiscreetError, MissingExtra
+from discreet.errors import DiscreetError
 from discreet.ledger import Ledger, open_ledger, verify_receipt
 from discreet.noise.blocks import Blocks
 from discreet.noise.laplace import LaplaceLaw
@@ -146,6 +147,12 @@ def beyond(_: Path) -> object:
         return sampler.sample(4, Tape(then=0xFF))
 
 
+def no_extra(folder: Path) -> object:
+    answer = session().sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
+    with patch.dict(sys.modules, {"openpyxl": None}):
+        return answer.write(folder / "answer.xlsx")
+
+
 EXAMPLES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "BadParameter": ("`dp.laplace(sensitivity=1, epsilon=-1)`", lambda _: dp.laplace(sensitivity=1, epsilon=-1)),
     "BadData": ('`dp.table("nowhere.parquet", ...)`', lambda _: dp.Session(
@@ -179,7 +186,7 @@ EXAMPLES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "UnsafeRandomness": ("a source that can be replayed", lambda _: for_release(Tape(then=0))),
     "UnhealthySource": ("a source whose bytes are all 0", lambda _: start_up(Tape(then=0), samples=1 << 16)),
     "BeyondRange": ("a draw beyond 64 bits", beyond),
-    "MissingExtra": ("a picture without matplotlib", lambda _: (_ for _ in ()).throw(MissingExtra("plots", extra="plot"))),
+    "MissingExtra": ('`answer.write("answer.xlsx")` without the extra `formats`', no_extra),
 }  # fmt: skip
 
 
