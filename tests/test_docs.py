@@ -129,7 +129,7 @@ def test_code_fits_its_column() -> None:
     assert wide_lines("```python\n" + "x" * 81 + "\ny\n```\n") == ["x" * 81]
 
 
-KNOWN = "discreet,iif"
+KNOWN = "discreet,iif,sav,gruop"
 REQUESTS = r"\b[A-Z][a-z]+In\b"  # names of classes
 WRITTEN = {".md", ".py", ".html", ".js", ".css"}
 

@@ -79,7 +79,8 @@ def receipt_twice(_: Path) -> object:
 def stale(_: Path) -> object:
     record = MemoryRecord()
     record.advance(3, b"state", after=0)
-    return record.advance(2, b"state", after=0)
+    record.advance(2, b"state", after=0)
+    return record
 
 
 def busy(folder: Path) -> object:
@@ -150,7 +151,8 @@ def beyond(_: Path) -> object:
 def no_extra(folder: Path) -> object:
     answer = session().sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
     with patch.dict(sys.modules, {"openpyxl": None}):
-        return answer.write(folder / "answer.xlsx")
+        answer.write(folder / "answer.xlsx")
+    return answer
 
 
 EXAMPLES: dict[str, tuple[str, Callable[[Path], object]]] = {

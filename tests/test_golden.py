@@ -17,6 +17,7 @@ import pytest
 import discreet as dp
 from discreet.errors import DiscreetError
 
+CHOSEN_CAPS = True
 GOLDEN = Path(__file__).resolve().parent / "golden"
 FEW = [("North", 12.0), ("South", 30.5), ("North", 7.25), ("City", 99.0), ("City", 3.0)] * 2
 

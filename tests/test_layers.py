@@ -94,7 +94,7 @@ TOUCH_THE_WORLD = (
     "picture",
 )
 WORLD = {"socket", "subprocess", "shutil", "tempfile", "pathlib", "sqlite3", "urllib", "http", "io", "ftplib"}
-HARMLESS = {"PathLike", "getpid", "urandom", "cpu_count"}  # of ``os``
+HARMLESS = {"PathLike", "getpid", "urandom", "cpu_count", "fspath"}  # of ``os``
 # What may not even be seen below: noise knows nothing of privacy, engines nothing of noise or budgets, and so on.
 NEVER = {
     "noise": ("privacy",),

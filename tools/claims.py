@@ -399,7 +399,7 @@ CARRIED = {
         "session.price.Price", "session.plan.Draft", "session.plan_summary.PlanSummary",
         "session.plan_summary.TargetSummary", "session.counts_program.PaidSource",
         "session.counts_program.CountsStep", "session.program.QueryStep", "session.program.Program",
-        "session.program.Step", "session.program.PartReceipt",
+        "session.program.Step", "session.program.PartReceipt", "query.front.sql.privacy_clause.PrivacyClause",
     ),
     "a check or an audit of somebody else's claim": (
         "checking.exact.other_models.OneReport", "checking.exact.other_models.WholeStream",

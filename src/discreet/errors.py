@@ -223,7 +223,7 @@ class NoEstimate(DiscreetError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the estimate was charged and stays charged, but no value stands out from its noise; "
+            "the estimate was charged, and what was spent stays spent, but no value stands out from its noise; "
             "ask again with a larger epsilon, which is charged, too"
         )
 

@@ -91,7 +91,7 @@ class Query(Asked):
             return self.values.text
         return as_sql(self.plan, {name: schema.fields for name, schema in self.backend.schemas.items()})
 
-    def price(
+    def offered(
         self,
         epsilon: Number | Price | None = None,
         delta: Number | None = None,
@@ -121,7 +121,7 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        program = program_of(self, self.price(epsilon, delta, rho, error, confidence))
+        program = program_of(self, self.offered(epsilon, delta, rho, error, confidence))
         return program.previews(self.backend, rows)[0]
 
     def release(
@@ -135,7 +135,7 @@ class Query(Asked):
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         check_keys([self])
-        program = program_of(self, self.price(epsilon, delta, rho, error, confidence))
+        program = program_of(self, self.offered(epsilon, delta, rho, error, confidence))
         answer: TableAnswer = run(program, self.backend, itemgetter(0))
         return answer
 
@@ -144,7 +144,7 @@ class Query(Asked):
     ) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
         check_whole([self])
-        found: Quote = program_of(self, self.price(epsilon, delta, rho)).answer.quote
+        found: Quote = program_of(self, self.offered(epsilon, delta, rho)).answer.quote
         return found
 
     def explain(
@@ -153,7 +153,7 @@ class Query(Asked):
         """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
         if epsilon is None and rho is None and self.own_price is None:
             return Explanation("\n".join(tell(one, None) for one in prepared_of([self])))
-        return program_of(self, self.price(epsilon, delta, rho)).explain()
+        return program_of(self, self.offered(epsilon, delta, rho)).explain()
 
     def script(
         self,
@@ -165,7 +165,7 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> str:
         """A Python program that declares the same tables, asks this query and prints its preview; holds no row."""
-        return script_of(self.backend, self.text, self.price(epsilon, delta, rho, error, confidence))
+        return script_of(self.backend, self.text, self.offered(epsilon, delta, rho, error, confidence))
 
     def statements(
         self,

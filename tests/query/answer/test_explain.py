@@ -70,5 +70,5 @@ def test_a_preview_says_for_which_columns_the_price_is_shared() -> None:
     two = "SELECT COUNT(DISTINCT x) AS a, COUNT(DISTINCT y) AS b, AVG(x) AS mean, COUNT(x) AS n FROM t"
     lines = str(own.sql(two).preview(epsilon=1)).splitlines()
     for words in ("count distinct values (for a)", "count distinct values (for b)", "(for mean, n)"):
-        assert sum(line.endswith(words) and "% of the price: " in line for line in lines) == 1
+        assert sum(line.endswith(words) and "% of the cost: " in line for line in lines) == 1
     assert "(for" not in str(own.sql("SELECT AVG(x) AS mean FROM t").preview(epsilon=1))

@@ -14,7 +14,7 @@ def test_a_workload_shows_each_question_and_its_share_of_the_price() -> None:
     shares = [sum(share for _, share in one.shares) for one in previews]
     assert abs(sum(shares) - 1) < 1e-9
     assert 0.1 < shares[0] < 0.9
-    assert "% of the price: count rows" in str(previews)
+    assert "% of the cost: count rows" in str(previews)
     assert previews._repr_html_().count("<table>") == 2
     told = together.explain(epsilon=1)
     assert "group by clinic" in told

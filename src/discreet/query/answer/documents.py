@@ -68,9 +68,8 @@ class Document:
 def write_document(place: str, document: Document) -> None:
     """A new file with the document, of the kind that the ending of its name says."""
     if place.lower().endswith(".xlsx"):
-        book = _workbook(document)
         with new_file(place) as file:
-            book.save(file)
+            _workbook(document).save(file)
         return
     parts = as_html(document) if place.lower().endswith(".html") else as_latex(document)
     with new_file(place, text=True) as file:
