@@ -24,7 +24,7 @@ from rich.table import Table
 
 from discreet.query.choose.choosing import EDGES, TYPICAL_SKEW
 from discreet.query.choose.clips import BEST, COUNTED, ascent, noisy_units
-from discreet.query.choose.histograms import Histogram
+from discreet.query.choose.histograms import ReleasedHistogram
 from discreet.query.choose.shares import SIZES, share_of_clips
 from discreet.query.estimate.cuts import FURTHER, SHARE, noisy_cut, tells
 from discreet.query.plan.schema import MAX_ROWS
@@ -179,7 +179,7 @@ def chosen(
     typical = 1.0
     if groups > 1:
         scale = float(1 / looks)
-        seen = Histogram(sums.in_groups + rng.laplace(scale=scale, size=groups), scale, False).typical_groups()
+        seen = ReleasedHistogram(sums.in_groups + rng.laplace(scale=scale, size=groups), scale, False).typical_groups()
         typical = TYPICAL_SKEW * groups if seen is None else seen
     each, noise = share / statistics, float(1 / left)
     estimating = SHARE * each if tells(BEST * typical * noise, SHARE * each) else Fraction(0)

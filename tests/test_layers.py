@@ -70,7 +70,7 @@ LAYERS = """
     privacy
     randomness
     progress picture unit_id shown
-    errors+exact+messages
+    errors+exact+messages arrays
 """
 GROUPS = [(row, group) for row, line in enumerate(LAYERS.split("\n")) for group in line.split()]
 PLACE = {name: (row, group) for row, group in GROUPS for name in group.split("+")}

@@ -396,7 +396,7 @@ CARRIED = {
         "curator.service.questions.WorkloadQuestion", "curator.service.questions.PlanQuestion",
         "curator.service.questions.SizesQuestion", "curator.service.questions.ProfileQuestion",
         "curator.service.synthetic_jobs.SyntheticQuestion",
-        "session.price.Price", "session.plan.Draft", "session.plan_summary.PlanSummary",
+        "session.price.Price", "session.plan.PlanDraft", "session.plan_summary.PlanSummary",
         "session.plan_summary.TargetSummary", "session.counts_program.PaidSource",
         "session.counts_program.CountsStep", "session.program.QueryStep", "session.program.Program",
         "session.program.Step", "session.program.PartReceipt", "query.front.sql.privacy_clause.PrivacyClause",

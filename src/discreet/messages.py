@@ -172,6 +172,11 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     "{too_low:shares} too low, plus what units have above {reach:4}.",
     "totals_cut_if_positive": "Totals of {column} above {limit:4} per unit were scaled down to that. If no value is "
     "negative, {column} is {too_low:shares} too low over all groups, plus what units have above {reach:4}.",
+    "table_rows_scaled": "Units with more than {limit:rows} were scaled down to that. This takes {cut:shares} of all "
+    "rows, plus what at most {beyond:units} have beyond {reach:,} rows.",
+    "no_value_stood_out": "No value of {column} stood out from the noise of the profile. What is said of it is noise; "
+    "raise epsilon or declare its bounds.",
+    "profile_cost": "{amounts:and} of the cost was spent on a profile, to choose contribution bounds and value bounds.",
     "asked_at": "The current time was fixed at {moment} UTC for this query.",
     "rows_scaled": "Units with more than {limit:rows} were scaled down to that; ± leaves this out.",
     "rows_scaled_in": "In {column}, units with more than {limit:rows} were scaled down to that; ± leaves this out.",

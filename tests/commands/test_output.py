@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from discreet.commands.output import with_options
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from tests.helpers.commands import run
@@ -58,3 +63,32 @@ def test_an_internal_error_shows_no_value(visits: Path, monkeypatch: pytest.Monk
     assert done.exit_code == 1
     assert "RuntimeError at fail" in done.stderr
     assert CANARY not in done.output
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What two commands take."""
+
+    file: Annotated[str, typer.Argument()]
+    often: Annotated[int, typer.Option("--times")] = 2
+    words: Annotated[list[str], typer.Option("--word")] = field(default_factory=list)
+
+
+def test_the_fields_of_a_dataclass_are_options_of_each_command_that_takes_it() -> None:
+    app, seen = typer.Typer(), list[object]()
+
+    @app.command("first")
+    @with_options(Shared)
+    def first(options: Shared) -> None:
+        seen.append(options)
+
+    @app.command("second")
+    @with_options(Shared)
+    def second(options: Shared, *, loud: Annotated[bool, typer.Option("--loud")] = False) -> None:
+        seen.append((options, loud))
+
+    runner = CliRunner()
+    assert runner.invoke(app, ["first", "x"]).exit_code == 0
+    assert runner.invoke(app, ["second", "y", "--times", "3", "--word", "a", "--word", "b", "--loud"]).exit_code == 0
+    assert seen == [Shared("x"), (Shared("y", 3, ["a", "b"]), True)]
+    assert runner.invoke(app, ["first"]).exit_code == 2, "what has no default must be given"

@@ -9,7 +9,6 @@ import discreet as dp
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.run import Quote, closed_quote, within
-from discreet.session.price import Price
 
 SIZES = (Fraction(1, 2), Fraction(1), Fraction(1) + Fraction(1, 1 << 40), Fraction(2))
 DELTAS = (Fraction(0), Fraction(1, 10**9), Fraction(1, 10**6))
@@ -21,7 +20,7 @@ def quoted(allowance: Pure | Approx | ZCDP) -> Quote:
     table = dp.table({"id": [1, 2], "g": ["a", "b"]}, unit="id", max_rows=2, columns=keys)
     own = dp.Session(t=table, budget=dp.Approx(9, "1e-3"))
     text = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"
-    questions = own.sql(text).quote(Price(1)).questions
+    questions = own.sql(text).quote(epsilon=1).questions
     return closed_quote(questions, allowance, Neighbours.ADD_REMOVE)
 
 

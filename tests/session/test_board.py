@@ -17,7 +17,8 @@ import discreet as dp
 from discreet.continual.release import Stream
 from discreet.engines.memory.engine import memory
 from discreet.errors import BadParameter, DiscreetError, EngineFailed, NotATheorem, OverBudget, StaleState
-from discreet.session.board import Board, MemoryBoard
+from discreet.session.board import Board, BoardTerms, MemoryBoard, plan_board
+from discreet.session.price import Price
 from tests.helpers.boards import MANY, SQL, day, session, table_of
 
 SURE = "0.999999999"  # each bar misses with probability 1e-9
@@ -215,7 +216,8 @@ def test_what_could_not_be_kept_is_not_shown_and_the_board_stops() -> None:
             raise StaleState("no")
 
     s = session()
-    found = s.continual(SQL, by="day", horizon=5, epsilon=1, record=Full(s._backend.budget_store))
+    wanted = BoardTerms(by="day", horizon=5, days=None, price=Price(1))
+    found = plan_board(s._backend, s.sql(SQL), wanted, record=Full(s._backend.budget_store))
     for _ in range(2):
         with pytest.raises(StaleState):
             found.advance(day(0))
@@ -267,7 +269,8 @@ def seen_draws(moves: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> tuple
     sql = "SELECT COUNT(*) AS n FROM visits"
 
     def opened() -> Board:
-        return s.continual(sql, by="day", horizon=4, days=1, method="values", epsilon=1, record=record)
+        wanted = BoardTerms(by="day", horizon=4, days=1, method="values", price=Price(1))
+        return plan_board(s._backend, s.sql(sql), wanted, record=record)
 
     boards = [opened()]
     days: list[set[int]] = [set() for _ in range(4)]

@@ -35,7 +35,8 @@ def test_values_that_do_not_stand_out_are_said_to_be_unknown() -> None:
     own = session(COLUMNS | {"cost": dp.bounds("auto")}, budget=dp.ZCDP(100))
     left_open = OpenTable.of("visits", own.schemas["visits"], None, None)
     faint, clear = (own.profile("visits", rho=rho, columns=["cost"]) for rho in ("1e-9", 50))
-    assert "no value of visits.cost stood out" in left_open.with_bounds(own.schemas, faint)[1][0]
+    (note,) = left_open.with_bounds(own.schemas, faint)[1]
+    assert (note.code, note.fields) == ("no_value_stood_out", {"column": "visits.cost"})
     bounded, words = left_open.with_bounds(own.schemas, clear)
     high = bounded["visits"].table.columns["cost"].high
     assert words == ()

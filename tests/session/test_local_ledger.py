@@ -22,7 +22,7 @@ from discreet.errors import AlreadyProtected, BadParameter, DiscreetError, Engin
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.query.plan.schema import Table
 from discreet.query.plan.work import AnyWork, Exact
-from discreet.session.local_ledger import _Data
+from discreet.session.local_ledger import _ProtectedTable
 from tests.helpers.ledger_workers import context, start
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -343,7 +343,7 @@ def test_a_ledger_of_a_version_that_guessed_types_says_so_once(tmp_path: Path, m
     file = tmp_path / "visits.csv"
     file.write_text("patient,clinic,cost\n1,North,5\n2,South,7\n")
     with monkeypatch.context() as older:  # what the last version wrote down
-        older.setattr(_Data, "about", property(lambda self: {"file": self.place, "unit": self.unit}))
+        older.setattr(_ProtectedTable, "about", property(lambda self: {"file": self.place, "unit": self.unit}))
         opened(tmp_path, file).sql(COUNT).release(epsilon="0.25")
     with pytest.warns(UserWarning, match="discreet init"):
         again = opened(tmp_path, file, budget=None)

@@ -13,7 +13,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BadQuestion, OverBudget
 from discreet.privacy.accountants.compose import compose
-from discreet.query.profile.agreeing_tables import AGREED
+from discreet.query.answer.agreeing_tables import AGREED
 from discreet.session import plan as planning
 
 pytestmark = pytest.mark.usefixtures("fixed_noise")

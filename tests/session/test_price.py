@@ -1,4 +1,4 @@
-"""The one request for a price: numbers or a Price, in a session and at a client alike."""
+"""The one request for a price, in a session and at a client alike."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BadParameter
 from discreet.session.price import Price
-from discreet.session.query import program_of
+from discreet.session.query import program_of, together
 
 SQL = "SELECT COUNT(*) AS n FROM t"
 
@@ -21,25 +21,12 @@ def session(budget: Any = None) -> dp.Session:
     return dp.Session(t=table, budget=budget or dp.Approx(10, "1e-6"))
 
 
-@pytest.mark.slow
-def test_a_price_stands_for_its_numbers() -> None:
-    query = session().sql(SQL)
-    assert query.preview(Price("0.5", confidence="0.9")) == query.preview(epsilon="0.5", confidence="0.9")
-    assert query.preview(Price(error=10)) == query.preview(error=10)
-    assert query.quote(Price("0.5")) == query.quote("0.5")
-    assert query.explain(Price("0.5")) == query.explain(epsilon="0.5")
-    assert query.statements("duckdb", Price("0.5")) == query.statements("duckdb", "0.5")
-    assert query.release(Price("0.5")).cost == query.release(epsilon="0.5").cost
-    both = session().workload([SQL, SQL])
-    assert both.preview(Price("1")) == both.preview(epsilon="1")
-    assert [one.cost for one in both.release(Price("1"))] == [one.cost for one in both.release(epsilon="1")]
-
-
-@pytest.mark.slow
-def test_a_price_stands_alone() -> None:
-    for given in ({"delta": "1e-9"}, {"rho": 1}, {"error": 3}, {"confidence": "0.9"}):
-        with pytest.raises(BadParameter, match="must be a number where"):
-            session().sql(SQL).preview(Price("0.5"), **given)
+def test_a_price_does_not_stand_in_the_place_of_epsilon() -> None:
+    own = session()
+    for asked in (own.sql(SQL).preview, own.sql(SQL).release, own.sql(SQL).quote, own.workload([SQL, SQL]).release):
+        with pytest.raises(BadParameter, match="epsilon is"):
+            asked(Price("0.5"))  # type: ignore[arg-type]
+    assert own.remaining == own.budget
 
 
 def test_an_error_is_of_one_question_and_has_no_price_beside_it() -> None:
@@ -47,7 +34,7 @@ def test_an_error_is_of_one_question_and_has_no_price_beside_it() -> None:
     with pytest.raises(BadParameter, match="one follows from the other"):
         mine.sql(SQL).preview(epsilon=1, error=3)
     with pytest.raises(BadParameter, match="several things are released together"):
-        mine.workload([SQL, SQL]).preview(Price(error=3))
+        together(mine._backend, [mine.sql(SQL), mine.sql(SQL)], Price(error=3))
     assert mine.remaining == mine.budget
 
 

@@ -22,7 +22,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.plan.work import AnyWork, Exact
 from discreet.session.price import Price
 from discreet.session.program import PartReceipt, Program
-from discreet.session.query import program_of
+from discreet.session.query import program_of, release_query
 
 STAGED = "SELECT COUNT(*) AS n FROM t WHERE e > (SELECT AVG(e) FROM t) AND e < (SELECT MAX(e) FROM t)"
 ROWS = {"id": list(range(100)), "e": [n % 10 for n in range(100)]}
@@ -66,7 +66,7 @@ def test_a_step_that_fails_goes_on_under_the_one_payment(at: int, budget: Any) -
     own = session(engine, budget)
     price = Price(rho=10**5) if isinstance(budget, dp.ZCDP) else Price(10**5)
     with pytest.raises(EngineFailed) as failed:
-        own.sql(STAGED).release(price)
+        release_query(own.sql(STAGED), price)
     left, again = own.remaining, failed.value.again
     assert left != own.budget, "the whole is paid before the first step"
     assert again is not None

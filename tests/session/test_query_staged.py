@@ -12,7 +12,7 @@ from discreet.errors import BadParameter, BadQuestion, OverBudget
 from discreet.query.run import within
 from discreet.session.price import Price, shares
 from discreet.session.program import run
-from discreet.session.query import program_of
+from discreet.session.query import program_of, release_query
 
 ROWS = {"id": list(range(100)), "c": ["a"] * 50 + ["b"] * 30 + ["d"] * 20, "e": [n % 10 for n in range(100)]}
 PUBLIC = {"k": ["a", "a", "b"], "w": [1, 2, 6]}
@@ -145,7 +145,7 @@ def test_what_is_charged_covers_all_steps_whichever_values_are_released(budget: 
         filled = planned.fill([answer])
         assert filled.price == planned.price
         within(filled.quote, planned.quote.allowance)
-    answer = query.release(price)
+    answer = release_query(query, price)
     assert answer.receipt is not None
     assert answer.receipt.what == program.price == answer.event
     assert answer.cost == str(answer.receipt.price)

@@ -468,7 +468,7 @@ def test_the_first_look_pays_and_later_ones_do_not() -> None:
         looks.append(source)
 
     job = CountsJob("rows", "rows", "", work)
-    program = counts_program(s._backend, job, "people", Price.of(1), columns=["clinic"])
+    program = counts_program(s._backend, job, "people", Price(1), columns=["clinic"])
     run(program, s._backend)
     (source,), counted = looks, program.answer.source
     assert (source.scale, source.moves(()), source.domain) == (counted.scale, counted.moves(()), counted.domain)

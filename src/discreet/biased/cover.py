@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.exact import exp_up, float_down, float_up
 from discreet.noise.filter import near_exp_array
 
@@ -28,7 +29,6 @@ NARROWEST = 2.0**-34
 CHUNK = 1 << 14
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

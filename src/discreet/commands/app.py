@@ -80,12 +80,12 @@ COMMANDS = {
 def load_command(name: str) -> Any:
     """A command, or a group of them."""
     module, attribute = COMMANDS[name][0].split(":")
-    found = getattr(import_module(f"discreet.commands.{module}"), attribute)
+    command = getattr(import_module(f"discreet.commands.{module}"), attribute)
     alone = typer.Typer(callback=lambda: None)
-    if isinstance(found, typer.Typer):
-        alone.add_typer(found, name=name)
+    if isinstance(command, typer.Typer):
+        alone.add_typer(command, name=name)
     else:
-        alone.command(name)(found)
+        alone.command(name)(command)
     return typer.main.get_group(alone).commands[name]
 
 
@@ -113,8 +113,8 @@ class Commands(TyperGroup):
 app = typer.Typer(cls=Commands, help="Query sensitive data; publish the answers safely.", no_args_is_help=True)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"discreet {version('discreet')}")
         raise typer.Exit
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
-from discreet.commands.output import cell, fail_plainly
+from discreet.commands.output import AsJson, cell, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.curator.client.client import RemoteQuery
 from discreet.curator.client.remote_answer import RemoteAnswer
@@ -34,7 +34,6 @@ from discreet.query.answer.export import new_file
 from discreet.query.answer.serialize import plain as finite
 from discreet.query.front.sql.privacy_clause import take_privacy_clause
 from discreet.query.plan.schema import AUTO
-from discreet.session.price import Price
 from discreet.session.query import Query
 from discreet.session.session import Session
 
@@ -84,7 +83,6 @@ DialectName = Annotated[
     str, typer.Option("--dialect", help="how the SQL is spelled: bigquery, snowflake, tsql, mysql, spark, ...")
 ]
 RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key is charged once")]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 Script = Annotated[
     Path | None, typer.Option("--script", help="write the query as a Python program to a new file, before it is run")
 ]
@@ -106,13 +104,13 @@ DELTA = "1e-9"
 
 def _names_groups(query: Query) -> bool:
     """Whether groups are to be named that are not declared, which costs delta."""
-    return any(part.selects for one in query.prepared.all for part in one.parts)
+    return any(part.selects for prepared in query.prepared.all for part in prepared.parts)
 
 
-def _price(epsilon: str, error: str, confidence: str) -> Price:
+def _price(epsilon: str, error: str, confidence: str) -> dict[str, Any]:
     if bool(epsilon) == bool(error):
         raise BadParameter("epsilon", epsilon or None, "must be given, or --error instead: one of the two")
-    return Price(epsilon=epsilon or None, error=error or None, confidence=confidence)
+    return {"epsilon": epsilon or None, "error": error or None, "confidence": confidence}
 
 
 # --- the session ----------------------------------------------------------------------------------------------------
@@ -182,31 +180,31 @@ def _print_answer(
         console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between queries[/]")
 
 
-def _ask(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
+def _ask(query: Query, price: dict[str, Any], session: Session, as_json: bool, remembered: bool) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = query.release(price)
-    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=remembered)
+        answer = query.release(**price)
+    _print_answer(answer, price["confidence"], str(session.remaining), as_json, remembered=remembered)
 
 
-def _preview(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
-    found = query.preview(price)
-    columns = [{**column, "error": finite(column["error"])} for column in found.as_dict()["columns"]]
-    shown = {**found.as_dict(), "columns": columns}
-    typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(found))
+def _preview(query: Query, price: dict[str, Any], session: Session, as_json: bool, remembered: bool) -> None:
+    shown_preview = query.preview(**price)
+    columns = [{**column, "error": finite(column["error"])} for column in shown_preview.as_dict()["columns"]]
+    shown = {**shown_preview.as_dict(), "columns": columns}
+    typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(shown_preview))
 
 
-def _ask_remote(query: RemoteQuery, price: Price, as_json: bool, key: str | None) -> None:
+def _ask_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, key: str | None) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = query.release(price, key=key)
+        answer = query.release(**price, key=key)
     before = key is not None and answer.paid_before
     _print_answer(
-        answer, str(price.confidence), str(query.session.remaining), as_json, remembered=True, paid_before=before
+        answer, price["confidence"], str(query.session.remaining), as_json, remembered=True, paid_before=before
     )
 
 
-def _preview_remote(query: RemoteQuery, price: Price, as_json: bool, _: str | None) -> None:
-    found = query.preview(price)
-    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
+def _preview_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, _: str | None) -> None:
+    shown_preview = query.preview(**price)
+    typer.echo(json.dumps(shown_preview.as_dict(), ensure_ascii=False) if as_json else str(shown_preview))
 
 
 def _plain(value: Any) -> Any:
@@ -215,8 +213,8 @@ def _plain(value: Any) -> Any:
 
 # --- the commands ---------------------------------------------------------------------------------------------------
 
-Print = Callable[[Query, Price, Session, bool, bool], None]
-PrintRemote = Callable[[RemoteQuery, Price, bool, str | None], None]
+Print = Callable[[Query, dict[str, Any], Session, bool, bool], None]
+PrintRemote = Callable[[RemoteQuery, dict[str, Any], bool, str | None], None]
 
 
 def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[..., None]:
@@ -251,15 +249,17 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
             if script is not None:
                 raise BadParameter("script", str(script), "must be left out for a curator: its page saves scripts")
             remote = open_remote(file, token_file, dataset)
-            price = replace(_price(epsilon, error, confidence), delta=delta or None)
+            price = _price(epsilon, error, confidence) | {"delta": delta or None}
             show_remote(remote.sql(sql, dialect=dialect or None), price, as_json, retry_key or None)
             return
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
         options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows or AUTO)
         clause = take_privacy_clause(sql)[1]
+        price: dict[str, Any]
         if clause is not None and not (epsilon or error):
-            price, epsilon, delta = Price(confidence=confidence), clause.epsilon or "", delta or clause.delta or ""
+            price = {"confidence": confidence}
+            epsilon, delta = clause.epsilon or "", delta or clause.delta or ""
         else:
             price = _price(epsilon, error, confidence)
         whole = promise(budget or ("" if error or ledger else epsilon), delta)
@@ -270,7 +270,7 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
             query = session.sql(sql, dialect=dialect or None)
         if script is not None:
             with new_file(str(script), text=True) as program:
-                program.write(query.script(price))
+                program.write(query.script(**price))
         show(query, price, session, as_json, ledger is not None)
 
     command.__doc__ = about

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, Reason, given_amount, open_ledger_of
+from discreet.commands.locations import Reason, given_amount, open_ledger_of
 from discreet.commands.operate.remote import TokenFile, is_address, show_budget
-from discreet.commands.output import fail_plainly, gauge
+from discreet.commands.output import AsJson, fail_plainly, gauge
 from discreet.curator.amounts import write_amount
 from discreet.errors import BadParameter
 from discreet.exact import significant
@@ -51,21 +51,21 @@ def budget_command(
             raise BadParameter("population", population, f"must be one of {', '.join(ledger.populations)}")
         if changed is not None:
             ledger.owner.set_budget(population, changed, reason=reason)
-        found = [one for one in budgets(ledger) if not population or one["population"] == population]
-        for one in found if household else []:
-            group = ledger.household(one["population"], household)
+        standings = [standing for standing in budgets(ledger) if not population or standing["population"] == population]
+        for household_of in standings if household else []:
+            group = ledger.household(household_of["population"], household)
             amounts = {"charged": group.charged, "promised": group.promised}
             written = {name: None if amount is None else write_amount(amount) for name, amount in amounts.items()}
-            one["household"] = {"people": household, **written}
+            household_of["household"] = {"people": household, **written}
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(standings))
     else:
-        _print(found)
+        _print(standings)
 
 
-def _print(found: Sequence[dict[str, Any]]) -> None:
+def _print(standings: Sequence[dict[str, Any]]) -> None:
     table = Table("people", "who", "budget", "spent", "", "left", box=None)
-    for row in (row for one in found for row in (one, *one["analysts"])):
+    for row in (row for standing in standings for row in (standing, *standing["analysts"])):
         left = row["remaining_epsilon"]
         table.add_row(
             escape(row["population"]),
@@ -77,23 +77,25 @@ def _print(found: Sequence[dict[str, Any]]) -> None:
         )
     console = Console()
     console.print(table)
-    for one in found:
-        if len(one["accounts"]) > 1:
-            words = " or ".join(left["text"] for left in one["accounts"])
-            console.print(f"{escape(one['population'])}: {escape(words)} is left in all", style="dim", highlight=False)
+    for people in standings:
+        if len(people["accounts"]) > 1:
+            words = " or ".join(left["text"] for left in people["accounts"])
+            console.print(
+                f"{escape(people['population'])}: {escape(words)} is left in all", style="dim", highlight=False
+            )
     console.print(
         "spent: by all, or by the analyst alone, as a part of the budget in the row; where delta is counted too, the "
         "larger part. left: what one more query may cost, by the analyst's own cap and by the budget of all",
         style="dim", highlight=False,
     )  # fmt: skip
-    for one in found:
-        if "household" in one:
+    for people in standings:
+        if "household" in people:
             charged, promised = (
-                "no bound is known" if one["household"][name] is None else one["household"][name]["text"]
+                "no bound is known" if people["household"][name] is None else people["household"][name]["text"]
                 for name in ("charged", "promised")
             )
             console.print(
-                f"a household of {one['household']['people']} in {escape(one['population'])} is promised: "
+                f"a household of {people['household']['people']} in {escape(people['population'])} is promised: "
                 f"{escape(promised)}; charged so far: {escape(charged)}",
                 highlight=False,
             )

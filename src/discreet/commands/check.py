@@ -60,7 +60,7 @@ def check_command(
         options["pairs"] = _literal(pairs, "pairs")
     if epsilon:
         options["claim"] = _claim(epsilon, delta)
-    report = check(_found(target), **options)
+    report = check(_load(target), **options)
     _print(report, form)
     raise typer.Exit(0 if report.ok else REFUTED)
 
@@ -82,7 +82,7 @@ def audit_command(
     """Attack a mechanism by samples, and certify a lower bound of epsilon."""
     form = Format.JSON if as_json else form
     report = audit(
-        _found(target),
+        _load(target),
         pair=(_literal(first, "first"), _literal(second, "second")),
         claim=_claim(epsilon, delta),
         samples=samples,
@@ -123,7 +123,7 @@ def _print(report: Any, form: Format) -> None:
             typer.echo(report.to_html())
 
 
-def _found(target: str) -> Any:
+def _load(target: str) -> Any:
     module, colon, name = target.partition(":")
     if not colon:
         raise BadParameter("target", target, "must be module:name, such as mypackage.queries:visits")

@@ -6,7 +6,7 @@ Promise: the whole horizon is charged once, durably, before the first day is rea
 from __future__ import annotations
 
 import json
-from datetime import date
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +16,6 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.ask import (
-    AsJson,
     Bounds,
     Budget,
     Confidence,
@@ -28,23 +27,25 @@ from discreet.commands.ask import (
     Name,
     Sql,
     Unit,
+    promise,
 )
-from discreet.commands.output import cell, fail_plainly
+from discreet.commands.output import AsJson, cell, fail_plainly, with_options
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
-from discreet.privacy.promises.measures import Approx, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.session.board import Board, BoardDay
 from discreet.session.session import Session
 
 By = Annotated[str, typer.Option(help="the column of dates or times that says which day a row belongs to")]
 Horizon = Annotated[int, typer.Option(help="for how many days the cost covers")]
-Days = Annotated[int, typer.Option(help="on how many of them one unit counts; all, if left out", show_default=False)]
+DaysOfUnit = Annotated[
+    int, typer.Option(help="on how many of them one unit counts; all, if left out", show_default=False)
+]
 HowNoised = Annotated[
     str,
     typer.Option("--method", help="what gets noise: best (least error of the totals), values (of single days), ..."),
 ]
-LedgerFile = Annotated[Path, typer.Option("--ledger", help="the file in which the budget is kept")]
+BoardLedger = Annotated[Path, typer.Option("--ledger", help="the file in which the budget is kept")]
 Day = Annotated[str, typer.Option(help="the day to read, such as 2026-11-15")]
 Window = Annotated[int, typer.Option(help="sums over so many days; 0: totals of all days")]
 Board_ = Annotated[str, typer.Option("--name", help="the dashboard's name; without one it is known by what it asks")]
@@ -54,80 +55,63 @@ continual_app = typer.Typer(
 )
 
 
-def _opened(  # noqa: PLR0917 - the options of the commands
-    options: TableOptions, sql: str, price: dict[str, Any], ledger: Path, budget: str, delta: str, name: str
-) -> tuple[Session, Board]:
-    whole = None if not budget else Approx(budget, delta) if delta else Pure(budget)
-    session = Session({options.table_name: options.table()}, budget=whole, ledger=ledger)
-    return session, session.continual(sql, **price, name=name or None)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardOptions:
+    """What all three commands need to know of a dashboard."""
 
+    file: File
+    sql: Sql
+    unit: Unit
+    max_rows: DeclaredRows
+    by: By
+    horizon: Horizon
+    epsilon: Epsilon
+    ledger: BoardLedger
+    days: DaysOfUnit = 0
+    method: HowNoised = "best"
+    confidence: Confidence = "0.95"
+    delta: Delta = ""
+    table_name: Name = ""
+    bound: Bounds = field(default_factory=list)
+    key: Keys = field(default_factory=list)
+    budget: Budget = ""
+    name: Board_ = ""
+    as_json: AsJson = False
 
-def _asked(epsilon: str, by: str, horizon: int, days: int, method: str) -> dict[str, Any]:
-    return {"epsilon": epsilon, "by": by, "horizon": horizon, "days": days or None, "method": method}
+    def opened(self) -> tuple[Session, Board]:
+        """The session, and the dashboard as it stands. No data is touched."""
+        table = TableOptions(self.file, self.unit, self.table_name, self.bound, self.key, [], str(self.max_rows))
+        session = Session(
+            {table.table_name: table.table()}, budget=promise(self.budget, self.delta), ledger=self.ledger
+        )
+        board = session.continual(
+            self.sql, self.epsilon, by=self.by, horizon=self.horizon, days=self.days or None, method=self.method,
+            name=self.name or None,
+        )  # fmt: skip
+        return session, board
 
 
 @continual_app.command("preview")
 @fail_plainly
-def preview_command(
-    file: File,
-    sql: Sql,
-    *,
-    unit: Unit,
-    max_rows: DeclaredRows,
-    by: By,
-    horizon: Horizon,
-    epsilon: Epsilon,
-    ledger: LedgerFile,
-    days: Days = 0,
-    method: HowNoised = "best",
-    confidence: Confidence = "0.95",
-    delta: Delta = "",
-    table_name: Name = "",
-    bound: Bounds = [],  # noqa: B006 - typer copies it
-    key: Keys = [],  # noqa: B006
-    budget: Budget = "",
-    name: Board_ = "",
-    as_json: AsJson = False,
-) -> None:
+@with_options(BoardOptions)
+def preview_command(options: BoardOptions) -> None:
     """What a dashboard costs for all of its days, and its error bars. Free: no data is touched."""
-    options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    _, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
-    found = board.preview(confidence)
-    shown = {field: getattr(found, field) for field in found.__slots__}
-    typer.echo(json.dumps(shown, ensure_ascii=False) if as_json else str(found))
+    preview = options.opened()[1].preview(options.confidence)
+    shown = {name: getattr(preview, name) for name in preview.__slots__}
+    typer.echo(json.dumps(shown, ensure_ascii=False) if options.as_json else str(preview))
 
 
 @continual_app.command("advance")
 @fail_plainly
-def advance_command(
-    file: File,
-    sql: Sql,
-    *,
-    day: Day,
-    unit: Unit,
-    max_rows: DeclaredRows,
-    by: By,
-    horizon: Horizon,
-    epsilon: Epsilon,
-    ledger: LedgerFile,
-    days: Days = 0,
-    method: HowNoised = "best",
-    confidence: Confidence = "0.95",
-    delta: Delta = "",
-    table_name: Name = "",
-    bound: Bounds = [],  # noqa: B006 - typer copies it
-    key: Keys = [],  # noqa: B006
-    budget: Budget = "",
-    name: Board_ = "",
-    as_json: AsJson = False,
-) -> None:
+@with_options(BoardOptions)
+def advance_command(options: BoardOptions, *, day: Day) -> None:
     """Read one more day of a file, release it, and keep it. The first day pays for all."""
-    options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    session, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
+    session, board = options.opened()
+    confidence = options.confidence
     with Console(stderr=True).status("paying, reading the day, adding noise"):
         released = board.advance(day)
-    if as_json:
-        typer.echo(json.dumps(_day(released, 1, confidence) | {"remaining": str(session.remaining)}))
+    if options.as_json:
+        typer.echo(json.dumps(_shown(released, 1, confidence) | {"remaining": str(session.remaining)}))
         return
     console = Console()
     for title, answer in (("this day", released.today), ("all days", released.total)):
@@ -141,46 +125,25 @@ def advance_command(
 
 @continual_app.command("show")
 @fail_plainly
-def show_command(
-    file: File,
-    sql: Sql,
-    *,
-    unit: Unit,
-    max_rows: DeclaredRows,
-    by: By,
-    horizon: Horizon,
-    epsilon: Epsilon,
-    ledger: LedgerFile,
-    days: Days = 0,
-    method: HowNoised = "best",
-    window: Window = 1,
-    confidence: Confidence = "0.95",
-    delta: Delta = "",
-    table_name: Name = "",
-    bound: Bounds = [],  # noqa: B006 - typer copies it
-    key: Keys = [],  # noqa: B006
-    budget: Budget = "",
-    name: Board_ = "",
-    as_json: AsJson = False,
-) -> None:
+@with_options(BoardOptions)
+def show_command(options: BoardOptions, *, window: Window = 1) -> None:
     """All days that were released, or sums over the last days up to each. Free: no data is touched."""
-    options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    _, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
     if window < 0:
         raise BadParameter("window", window, "must be a number of days, or 0 for all of them")
-    found = [one for one in board.history() if one.position >= window]
-    if as_json:
-        typer.echo(json.dumps([_day(one, window or one.position, confidence) for one in found]))
+    shown = [released for released in options.opened()[1].history() if released.position >= window]
+    if options.as_json:
+        typer.echo(json.dumps([_shown(each, window or each.position, options.confidence) for each in shown]))
         return
     console = Console()
-    for one in found:
-        width = window or one.position
-        console.print(_printed(one, f"{width} days" if width > 1 else "this day", one.window(width), confidence))
+    for released in shown:
+        width = window or released.position
+        title = f"{width} days" if width > 1 else "this day"
+        console.print(_printed(released, title, released.window(width), options.confidence))
 
 
-def _printed(one: BoardDay, title: str, answer: TableAnswer, confidence: str) -> Printed:
+def _printed(released: BoardDay, title: str, answer: TableAnswer, confidence: str) -> Printed:
     bars = answer.errors(confidence)
-    printed = Printed(title=f"{one.day.isoformat()}, {title}", box=None, title_justify="left")
+    printed = Printed(title=f"{released.day.isoformat()}, {title}", box=None, title_justify="left")
     for name in answer.columns:
         printed.add_column(escape(name), justify="right" if name in bars else "left")
     for i, row in enumerate(answer.rows):
@@ -188,18 +151,5 @@ def _printed(one: BoardDay, title: str, answer: TableAnswer, confidence: str) ->
     return printed
 
 
-def _day(one: BoardDay, width: int, confidence: str) -> dict[str, Any]:
-    answer = one.window(width)
-    return {
-        "day": one.day.isoformat(),
-        "position": one.position,
-        "width": width,
-        "columns": list(answer.columns),
-        "rows": [[_plain(row[name]) for name in answer.columns] for row in answer.rows],
-        "errors": answer.errors(confidence),
-        "cost": answer.cost,
-    }
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, date) else value
+def _shown(released: BoardDay, width: int, confidence: str) -> dict[str, Any]:
+    return released.as_dict(width, confidence) | {"cost": released.today.cost}

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, given_amount, ledger_location, open_ledger_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import LedgerOrConfig, Reason, given_amount, ledger_location, open_ledger_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 from discreet.ledger.records import read_record
 
@@ -32,13 +32,13 @@ def show_ledger(
     with open_ledger_of(config) as ledger:
         lines = ledger.entries(after=max(0, ledger.head.sequence - last))
         if as_json:
-            typer.echo(json.dumps([entry(one, ledger.populations) for one in lines]))
+            typer.echo(json.dumps([entry(line, ledger.populations) for line in lines]))
             return
         table = Table("number", "time", "by", "what", "", box=None)
-        for one in lines:
-            found = one.entry
-            about = read_record(found).summary()[:80]
-            table.add_row(str(found.sequence), found.time, escape(found.by), found.kind, escape(about))
+        for entry_line in lines:
+            recorded = entry_line.entry
+            about = read_record(recorded).summary()[:80]
+            table.add_row(str(recorded.sequence), recorded.time, escape(recorded.by), recorded.kind, escape(about))
         Console().print(table)
 
 
@@ -56,12 +56,12 @@ def verify_command(
     head = head or (Path(f"{location}.head") if isinstance(location, Path) else None)
     texts = [path.read_text(encoding="utf-8") for path in receipts]
     with Console(stderr=True).status("checking every entry"):
-        found = verify_ledger(location, head=head, receipts=texts)
+        report = verify_ledger(location, head=head, receipts=texts)
     if as_json:
-        typer.echo(json.dumps({"ok": found.good, "entries": found.entries, "problems": list(found.problems)}))
+        typer.echo(json.dumps({"ok": report.good, "entries": report.entries, "problems": list(report.problems)}))
     else:
-        typer.echo(str(found))
-    raise typer.Exit(0 if found.good else 1)
+        typer.echo(str(report))
+    raise typer.Exit(0 if report.good else 1)
 
 
 @ledger_app.command("export")

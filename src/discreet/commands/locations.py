@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 ConfigFile = Annotated[Path, typer.Argument(help="the curator.toml")]
 LedgerOrConfig = Annotated[Path, typer.Argument(help="the curator.toml, or a ledger of ask --ledger")]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 Days = Annotated[int, typer.Option(help="how long the token is good")]
 Reason = Annotated[str, typer.Option(help="why; it is recorded")]
 
@@ -31,11 +30,11 @@ def open_curator_of(config: Path) -> Iterator[Curator]:
     from discreet.curator.service.service import Curator
     from discreet.ledger.store import open_ledger
 
-    found = read_config(config)
+    configured = read_config(config)
     try:
-        curator = Curator(found, open_ledger(found.ledger, key=found.key, head=found.head))
+        curator = Curator(configured, open_ledger(configured.ledger, key=configured.key, head=configured.head))
     except LedgerUnavailable:
-        curator = open_curator(found, create=True)
+        curator = open_curator(configured, create=True)
     try:
         yield curator
     finally:
@@ -60,8 +59,8 @@ def ledger_location(config: Path) -> tuple[str | Path, Path | None, Path | None]
         with config.open("rb") as file:
             if file.read(16) == b"SQLite format 3\x00":
                 return config, None, None
-    found = read_config(config)
-    return found.ledger, found.key, found.head
+    configured = read_config(config)
+    return configured.ledger, configured.key, configured.head
 
 
 def given_amount(epsilon: str, delta: str, rho: str, place: str) -> Measure | None:

@@ -6,10 +6,12 @@ Promise: what goes wrong is reported in our own words, or by its type and place;
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 from collections.abc import Callable
+from dataclasses import MISSING, Field, fields
 from datetime import date
-from typing import Any, NoReturn, ParamSpec
+from typing import Annotated, Any, NoReturn, ParamSpec, get_type_hints
 
 import typer
 from rich.console import Console
@@ -21,6 +23,7 @@ from discreet.exact import significant, with_bar
 from discreet.messages import Interface
 from discreet.shown import visible
 
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 REFUSED = 1
 P = ParamSpec("P")
 
@@ -45,6 +48,34 @@ def fail_plainly(command: Callable[P, None]) -> Callable[P, None]:
             _refuse(error_body("Fault", message), bool(kwargs.get("as_json")))
 
     return wrapped
+
+
+def with_options(options: type[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The fields of a dataclass as options of a command, which gets them as its first argument."""
+    types = get_type_hints(options, include_extras=True)
+    shared = {field.name: types[field.name] for field in fields(options)}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+
+        @functools.wraps(command)
+        def spread(**given: Any) -> None:
+            command(options(**{name: given.pop(name) for name in shared}), **given)
+
+        every = [inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, annotation=shared[field.name],
+                                   default=_default(field)) for field in fields(options)]  # fmt: skip
+        every += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own]
+        spread.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        spread.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+        return spread
+
+    return decorate
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return inspect.Parameter.empty if field.default is MISSING else field.default
 
 
 def _refuse(body: dict[str, Any], as_json: bool) -> NoReturn:

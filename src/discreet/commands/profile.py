@@ -12,7 +12,6 @@ import typer
 from rich.console import Console
 
 from discreet.commands.ask import (
-    AsJson,
     Bounds,
     Budget,
     Delta,
@@ -27,13 +26,13 @@ from discreet.commands.ask import (
     open_session,
     promise,
 )
-from discreet.commands.output import fail_plainly
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
 from discreet.query.plan.schema import AUTO
 from discreet.query.profile.profile import Profile
 
-Columns = Annotated[list[str], typer.Option("--column", help="only these columns; fewer are less noisy")]
+OnlyColumns = Annotated[list[str], typer.Option("--column", help="only these columns; fewer are less noisy")]
 
 
 @fail_plainly
@@ -47,7 +46,7 @@ def profile_command(
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
     unknown: Unknown = [],  # noqa: B006
-    column: Columns = [],  # noqa: B006
+    column: OnlyColumns = [],  # noqa: B006
     ledger: LedgerFile = None,
     budget: Budget = "",
     rule: RuleName = "",
@@ -60,11 +59,11 @@ def profile_command(
     whole = promise(budget or ("" if ledger else epsilon), delta)
     session = open_session(options, whole, ledger, rule, delta)
     with Console(stderr=True).status("paying, reading, adding noise"):
-        found = session.profile(options.table_name, epsilon, columns=column or None)
+        profile = session.profile(options.table_name, epsilon, columns=column or None)
     if as_json:
-        typer.echo(json.dumps(as_dict(found) | {"remaining": str(session.remaining)}, ensure_ascii=False))
+        typer.echo(json.dumps(as_dict(profile) | {"remaining": str(session.remaining)}, ensure_ascii=False))
         return
-    typer.echo(str(found))
+    typer.echo(str(profile))
     typer.echo(f"left: {session.remaining}")
 
 
@@ -75,12 +74,12 @@ def as_dict(profile: Profile) -> dict[str, object]:
         "cost": profile.cost,
         "histograms": [
             {
-                "about": one.about.value,
-                "column": one.column,
-                "error": one.error([1.0], 0.05),
+                "about": histogram.about.value,
+                "column": histogram.column,
+                "error": histogram.error([1.0], 0.05),
                 "confidence": "0.95",
-                "classes": [[one.label(i), count] for i, count in enumerate(one.counts)],
+                "classes": [[histogram.label(i), count] for i, count in enumerate(histogram.counts)],
             }
-            for one in profile.histograms
+            for histogram in profile.histograms
         ],
     }

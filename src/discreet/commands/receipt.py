@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.commands.locations import AsJson
-from discreet.commands.output import fail_plainly
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.ledger.receipts import paper_price, verify_paper
 from discreet.ledger.registry import registry_record
 

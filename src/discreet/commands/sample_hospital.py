@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import typer
 
-from discreet.commands.locations import AsJson
-from discreet.commands.output import fail_plainly
+from discreet.commands.output import AsJson, fail_plainly
 
 _SEED = 20251
 CLINICS = ("North", "South", "City", "Coast")
@@ -76,7 +75,7 @@ def visits(count: int) -> pa.Table:
     reason = draw.choice(REASONS, total, p=[0.3, 0.2, 0.18, 0.12, 0.09, 0.06, 0.0499, 0.0001])
     clinic = draw.choice(CLINICS, total, p=[0.4, 0.3, 0.25, 0.05])
     dear = {"heart": 6.9, "injury": 5.9, "lungs": 6.2}
-    middle = np.array([dear.get(str(one), 4.6) for one in reason])
+    middle = np.array([dear.get(str(why), 4.6) for why in reason])
     season = draw.beta(2, 2, total)
     start = date(2025, 1, 1)
     return pa.table(

@@ -47,10 +47,10 @@ class TableOptions:
     @property
     def table_name(self) -> str:
         """How the SQL calls the table: the file's stem unless named."""
-        found = self.name or Path(self.file.rstrip("/")).name.partition(".")[0]
-        if not found.isidentifier():
-            raise BadParameter("table", found, "must be a name of letters, digits and _: give one with --table")
-        return found
+        name = self.name or Path(self.file.rstrip("/")).name.partition(".")[0]
+        if not name.isidentifier():
+            raise BadParameter("table", name, "must be a name of letters, digits and _: give one with --table")
+        return name
 
     def table(self) -> Table:
         """The table, declared, if that fits the columns of the file."""
@@ -59,12 +59,12 @@ class TableOptions:
         for name, text in _pairs(self.bounds, "bounds"):
             columns[name] = bounds(AUTO) if text == AUTO else bounds(*read_ends(name, text))
         for name, text in _pairs(self.keys, "keys"):
-            columns[name] = keys(_key(one, stored.get(name)) for one in read_keys(text))
+            columns[name] = keys(_key(key_text, stored.get(name)) for key_text in read_keys(text))
         for name in self.unknown:
             columns[name] = unknown_keys()
-        found = table(self.file, unit=self.unit, columns=columns, max_rows=read_cap(self.max_rows))
-        resolve(self.table_name, found, stored)
-        return found
+        declared = table(self.file, unit=self.unit, columns=columns, max_rows=read_cap(self.max_rows))
+        resolve(self.table_name, declared, stored)
+        return declared
 
 
 def read_cap(text: str) -> int | str | None:
@@ -81,10 +81,10 @@ def read_cap(text: str) -> int | str | None:
 
 
 def _pairs(given: Sequence[str], option: str) -> Iterator[tuple[str, str]]:
-    for one in given:
-        name, equals, text = one.partition("=")
+    for option_text in given:
+        name, equals, text = option_text.partition("=")
         if not equals or not name or not text:
-            raise BadParameter(option, one, "must be column=..., such as cost=0:5000 or clinic=North,South")
+            raise BadParameter(option, option_text, "must be column=..., such as cost=0:5000 or clinic=North,South")
         yield name, text
 
 
@@ -101,14 +101,14 @@ def read_ends(name: str, text: str) -> tuple[str, str]:
         return low.strip(), high.strip()
     cuts = [(text[:i].strip(), text[i + 1 :].strip()) for i, mark in enumerate(text) if mark == ":"]
     moments = [cut for cut in cuts if all(text_to_moment(end) is not None for end in cut)]
-    found = moments or cuts
-    if len(found) != 1:
+    ends = moments or cuts
+    if len(ends) != 1:
         raise BadParameter(
             "bounds",
             f"{name}={text}",
             "must be the least and the largest value, such as cost=0:5000 or day=2024-01-01..2024-12-31; or auto",
         )
-    return found[0]
+    return ends[0]
 
 
 def read_keys(text: str) -> list[str | None]:
@@ -117,17 +117,17 @@ def read_keys(text: str) -> list[str | None]:
     >>> read_keys('North, South ," East ","a, b",NULL,"NULL"')
     ['North', 'South', ' East ', 'a, b', None, 'NULL']
     """
-    found: list[str | None] = []
+    found_keys: list[str | None] = []
     at = 0
     while True:
         key = _KEY.match(text, at)
         if key is None or (key["quoted"] is None and not key["bare"]):
             raise BadParameter("keys", text, 'must be keys between commas; "quote" those with commas, quotes or blanks')
         bare = None if key["bare"] == "NULL" else key["bare"]
-        found.append(bare if key["quoted"] is None else key["quoted"].replace('""', '"'))
+        found_keys.append(bare if key["quoted"] is None else key["quoted"].replace('""', '"'))
         at = key.end()
         if not key[0].endswith(","):
-            return found
+            return found_keys
 
 
 def _key(text: str | None, stored: Stored | None) -> Any:

@@ -21,7 +21,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy
+from discreet.arrays import Floats, Integers
+from discreet.continual.strategies import Appearances, Plain, Process, Strategy
 from discreet.continual.toeplitz import SHIFT, UNIT, Toeplitz
 from discreet.exact import log_up
 from discreet.mechanisms.statistics.budget import Moves

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import Accuracy, Answer
+from discreet.arrays import Floats, Integers
 from discreet.continual import binned, toeplitz
 from discreet.continual.binned import Binned
 from discreet.continual.caps import Caps
 from discreet.continual.record import Record
 from discreet.continual.release import OverStream, Plan, Stream
-from discreet.continual.strategies import Appearances, Floats, Integers, Prefixes, Strategy, Values, read_horizon
+from discreet.continual.strategies import Appearances, Prefixes, Strategy, Values, read_horizon
 from discreet.continual.toeplitz import Toeplitz
 from discreet.continual.tree import Tree
 from discreet.continual.unknown_horizon import Epochs

@@ -18,9 +18,10 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.continual.caps import Capped, Caps, Place
 from discreet.continual.record import Record, check_latest, was_closed
-from discreet.continual.strategies import Floats, Integers, Process, Strategy
+from discreet.continual.strategies import Process, Strategy
 from discreet.errors import BadData, BadParameter, NotATheorem, StaleState
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.base.mechanism import check_receipt

@@ -19,14 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.exact import integer
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.sum_law import Terms
 
-Integers = NDArray[np.int64]
-"""Exact values and rows; of wide streams, arrays of Python integers."""
-Floats = NDArray[np.float64]
 Plain = Mapping[str, Any]
 """What JSON can hold: the state of a process."""
 

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.continual.attendance import Attendance
 from discreet.continual.counter import DENSE, Method, choose, read_method
 from discreet.continual.release import Plan, Stream
-from discreet.continual.strategies import Appearances, Floats, Strategy
+from discreet.continual.strategies import Appearances, Strategy
 from discreet.errors import BadParameter, BadQuestion
 from discreet.exact import integer
 from discreet.mechanisms.additive.gaussian import Gaussian

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.continual.strategies import MARGIN, Appearances, Floats, Integers, Plain, Process, Strategy
+from discreet.arrays import Floats, Integers
+from discreet.continual.strategies import MARGIN, Appearances, Plain, Process, Strategy
 from discreet.mechanisms.statistics.budget import Moves
 
 SHIFT = 20

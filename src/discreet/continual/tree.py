@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy
+from discreet.arrays import Floats, Integers
+from discreet.continual.strategies import Appearances, Plain, Process, Strategy
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.sum_law import Terms
 

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.continual.binned import Binned
-from discreet.continual.strategies import LARGEST, Appearances, Floats, Integers, Plain, Process, Strategy
+from discreet.continual.strategies import LARGEST, Appearances, Plain, Process, Strategy
 from discreet.continual.toeplitz import UNIT, Toeplitz
 from discreet.continual.tree import Tree
 from discreet.mechanisms.statistics.budget import Moves

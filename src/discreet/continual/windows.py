@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.answer import Accuracy
+from discreet.arrays import Floats, Integers
 from discreet.continual.counter import (
     Budget,
     Counter,
@@ -28,7 +29,7 @@ from discreet.continual.counter import (
     read_window,
 )
 from discreet.continual.record import Record
-from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy, read_horizon
+from discreet.continual.strategies import Appearances, Plain, Process, Strategy, read_horizon
 from discreet.continual.toeplitz import LONGEST, Toeplitz
 from discreet.errors import BadParameter
 from discreet.exact import Number, number

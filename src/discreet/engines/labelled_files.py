@@ -172,12 +172,12 @@ def _column(values: Any, name: str, header: _Header, clock: _Clock) -> Any:
     if labels is not None:
         return _labelled(numbers, labels)
     if clock.is_day(written):
-        days, known = _within(np.floor(numbers / clock.day_length), _FIRST // _DAY, _LAST // _DAY, clock.start // _DAY)
-        return pa.array(days.astype(np.int32), pa.date32(), mask=~known)
+        days, dated = _within(np.floor(numbers / clock.day_length), _FIRST // _DAY, _LAST // _DAY, clock.start // _DAY)
+        return pa.array(days.astype(np.int32), pa.date32(), mask=~dated)
     if clock.is_moment(written):
-        seconds, known = _within(np.floor(numbers / clock.per_second), _FIRST, _LAST, clock.start)
-        rest = np.where(known, np.mod(numbers, clock.per_second) * (1_000_000 // clock.per_second), 0)
-        return pa.array(seconds * 1_000_000 + rest.astype(np.int64), pa.timestamp("us"), mask=~known)
+        seconds, dated = _within(np.floor(numbers / clock.per_second), _FIRST, _LAST, clock.start)
+        rest = np.where(dated, np.mod(numbers, clock.per_second) * (1_000_000 // clock.per_second), 0)
+        return pa.array(seconds * 1_000_000 + rest.astype(np.int64), pa.timestamp("us"), mask=~dated)
     if kind in _WHOLE:
         return pa.array(np.where(np.isnan(numbers), 0, numbers).astype(np.int64), pa.int64(), mask=np.isnan(numbers))
     return pa.array(numbers, pa.float64(), mask=np.isnan(numbers))
@@ -185,8 +185,8 @@ def _column(values: Any, name: str, header: _Header, clock: _Clock) -> Any:
 
 def _within(numbers: Any, first: int, last: int, start: int) -> tuple[Any, Any]:
     """Whole numbers counted from 1970 on, and which of them lie between the first and the last one."""
-    known = np.isfinite(numbers) & (numbers >= first - start) & (numbers <= last - start)
-    return np.where(known, numbers, 0).astype(np.int64) + start, known
+    inside = np.isfinite(numbers) & (numbers >= first - start) & (numbers <= last - start)
+    return np.where(inside, numbers, 0).astype(np.int64) + start, inside
 
 
 def _labelled(codes: Any, labels: Mapping[Any, str]) -> Any:

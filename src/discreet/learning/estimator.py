@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadData, BadParameter, DiscreetError
 from discreet.exact import Number, number
 from discreet.learning.budget import Budget, event_of
-from discreet.learning.sums import Floats, Integers
 from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.privacy.promises import events
 from discreet.privacy.promises.receipt import Receipt

@@ -20,12 +20,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from discreet.answer import Answer, confidence_level
+from discreet.arrays import Floats
 from discreet.errors import BadData, BadParameter, NotATheorem, OverBudget
 from discreet.exact import Number, float_up, integer, number, positive, significant
 from discreet.learning.budget import Budget
 from discreet.learning.estimator import WIDEST
 from discreet.learning.oracle_noise import OracleNoise, noise_for
-from discreet.learning.sums import Floats, on_grid
+from discreet.learning.sums import on_grid
 from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Pure

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.learning.budget import Budget, event_of, mu_squared
-from discreet.learning.sums import ExactSums, Floats, Integers, clipped_rows, release
+from discreet.learning.sums import ExactSums, clipped_rows, release
 from discreet.noise.additive import laplace
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event

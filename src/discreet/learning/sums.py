@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.exact import sqrt_up
 from discreet.noise.additive import LARGEST
 from discreet.noise.floored_normal import floored_normal
 from discreet.randomness import Bits, SystemBits
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 EXACT_BITS = 53
 _FINEST = 1 << 16  # noise of fewer cells than this is made finer, so that rounding is lost in it

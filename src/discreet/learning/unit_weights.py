@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import BadData
 from discreet.learning.estimator import as_given
-from discreet.learning.sums import Floats
 from discreet.unit_id import unit_id
 
 SHARES = 1 << 10

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, exp_down, integer, number, significant
 from discreet.local.chances import down, flip_chance, grown
@@ -32,7 +33,6 @@ from discreet.randomness import Bits, SystemBits
 PLACES = 1 << 12
 _ROUNDED = 1 + 2.0**-40
 _PIECE = 1 << 16
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

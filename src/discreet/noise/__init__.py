@@ -14,8 +14,8 @@ from math import prod
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, non_negative, positive, probability
 from discreet.noise import additive, coin, selection, uniform
@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 Size = int | tuple[int, ...]
-Integers = NDArray[np.int64]
 
 LONGEST = 1 << 48
 _SYSTEM = SystemBits()  # stateless

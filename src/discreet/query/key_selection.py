@@ -22,7 +22,7 @@ from discreet.query.plan.types import Value
 from discreet.query.plan.work import Exact
 from discreet.randomness import Bits
 
-Integers: TypeAlias = NDArray[Any]
+ExactIntegers: TypeAlias = NDArray[Any]
 Found: TypeAlias = tuple[Job, Iterable[Exact] | Staged]
 """A job and its numbers: in one piece; in batches of groups, each group in one of them; or kept by the engine."""
 _SAFE = 1 << 62
@@ -44,7 +44,7 @@ class Threshold:
     least: int
     cell: int = 0
 
-    def __call__(self, units: Integers, bits: Bits) -> tuple[NDArray[np.intp], Integers]:
+    def __call__(self, units: ExactIntegers, bits: Bits) -> tuple[NDArray[np.intp], ExactIntegers]:
         """Which of these exact numbers of units get a name, and their noisy numbers."""
         noisy = add(units, self.noise, bits)
         named = np.flatnonzero(np.asarray(noisy >= self.least, dtype=np.bool_))
@@ -57,7 +57,7 @@ class Threshold:
         return Exact(kept.keys, tuple(noisy if i == self.cell else n for i, n in enumerate(kept.numbers)))
 
 
-def add(exact: Integers, noise: Noise, bits: Bits) -> Integers:
+def add(exact: ExactIntegers, noise: Noise, bits: Bits) -> ExactIntegers:
     """Exact integers plus exact noise, never wrapping."""
     drawn = noise.noise(len(exact), bits)
     assert isinstance(drawn, np.ndarray)  # noqa: S101
@@ -67,7 +67,7 @@ def add(exact: Integers, noise: Noise, bits: Bits) -> Integers:
     return np.asarray(np.add(exact.astype(object), drawn.astype(object)))
 
 
-def _below(values: Integers, limit: int) -> bool:
+def _below(values: ExactIntegers, limit: int) -> bool:
     return len(values) == 0 or (int(values.max()) < limit and int(values.min()) > -limit)
 
 

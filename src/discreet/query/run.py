@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import EngineFailed
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
@@ -26,7 +27,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.choose.choosing import Choosing, Kept, choose, choosing, stand_in
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 from discreet.query.estimate.error_bounds import Share
-from discreet.query.estimate.estimators import Estimate, Estimates, Floats
+from discreet.query.estimate.estimators import Estimate, Estimates
 from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, badness, plan_noise, tree_of
 from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
 from discreet.query.estimate.quantile_search import edges, most_cells
@@ -34,7 +35,7 @@ from discreet.query.estimate.searched_quantile import packed
 from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units
 from discreet.query.interruption import check_interrupted
-from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
+from discreet.query.key_selection import ExactIntegers, Found, Threshold, add, checked, select
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
@@ -393,7 +394,9 @@ def _places(part: Part, answered: list[tuple[Job, Exact]]) -> dict[tuple[Value, 
     return {key: i for i, key in enumerate(keys)}
 
 
-def _spread(keys: Sequence[tuple[Value, ...]], numbers: Integers, places: Mapping[tuple[Value, ...], int]) -> Integers:
+def _spread(
+    keys: Sequence[tuple[Value, ...]], numbers: ExactIntegers, places: Mapping[tuple[Value, ...], int]
+) -> ExactIntegers:
     """The numbers in the order of the places; 0 where a group is absent, nothing from groups that have no place."""
     out = np.zeros(len(places), dtype=numbers.dtype)
     at = [places.get(key, -1) for key in keys]
@@ -409,7 +412,7 @@ def as_estimate(values: Floats, noised: Noised) -> Estimate:
     return Estimate(values, noised.error, noised, () if several else (Share(noised, 1.0, 1),))
 
 
-def _as_floats(noisy: Integers, noised: Noised) -> Floats:
+def _as_floats(noisy: ExactIntegers, noised: Noised) -> Floats:
     """Noisy cells in the statistic's own units: floats only from here on."""
     return np.asarray(noisy.astype(np.float64) * float(noised.unit), dtype=np.float64)
 
@@ -429,7 +432,7 @@ def _noisy_bins(
     return as_estimate(fitted * float(noised.unit), noised)
 
 
-def _leaves(bins: Bins, exact: Exact, places: Mapping[tuple[Value, ...], int]) -> Integers:
+def _leaves(bins: Bins, exact: Exact, places: Mapping[tuple[Value, ...], int]) -> ExactIntegers:
     """The exact counts: groups × bins."""
     leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
     many, groups = len(exact.keys), map(itemgetter(slice(None, -1)), exact.keys)
@@ -441,7 +444,7 @@ def _leaves(bins: Bins, exact: Exact, places: Mapping[tuple[Value, ...], int]) -
     return leaves
 
 
-def noisy_cells(cells: QuantileCells, noised: Noised, groups: Integers, bits: Bits) -> Floats:
+def noisy_cells(cells: QuantileCells, noised: Noised, groups: ExactIntegers, bits: Bits) -> Floats:
     """For each group the noisy counts of its cells, and which they are: that was chosen with noise of its own."""
     assert len(noised.searches) == len(cells.levels)  # noqa: S101
     noisy = np.zeros((len(groups), 2 * most_cells(len(cells.levels)) + 1))

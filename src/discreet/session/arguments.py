@@ -25,12 +25,12 @@ def given_tables(tables: object, named: Mapping[str, Table]) -> dict[str, Table]
     if not given:
         raise BadParameter("tables", "none", "must be given, such as visits=dp.table(...)")
     for name, table in given.items():
-        found: object = table
-        if name in _AMOUNTS and not isinstance(found, Table):
+        given_table: object = table
+        if name in _AMOUNTS and not isinstance(given_table, Table):
             raise BadParameter("budget", None, f"must be given in place of {name}=: {_as_budget(given)}")
-        if not isinstance(found, Table):
-            rule = f'must be made by dp.table: {name}=dp.table({_source(found)}, unit="person_id")'
-            raise BadParameter(name, type(found).__name__, rule)
+        if not isinstance(given_table, Table):
+            rule = f'must be made by dp.table: {name}=dp.table({_source(given_table)}, unit="person_id")'
+            raise BadParameter(name, type(given_table).__name__, rule)
     return given
 
 

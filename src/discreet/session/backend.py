@@ -16,7 +16,7 @@ from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.sql.constants import Staged
 from discreet.query.passes import PREPARING, READING, Given, through
 from discreet.query.plan.nodes import Question
-from discreet.query.plan.schema import Schema
+from discreet.query.plan.schema import Caps, Schema, read_cap
 from discreet.query.run import Quote, quote
 from discreet.session.payment import Affords, BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
@@ -76,6 +76,20 @@ class Backend:
         larger = Approx(allowed.epsilon * Fraction(times), allowed.delta)
         return quote(questions, larger, self.terms.neighbours)
 
+    def with_max_rows(self, tables: Sequence[str], max_rows: int | None) -> Backend:
+        """The same with this bound on the private ones of some tables, if there is one."""
+        schemas = self.schemas
+        for name in tables if max_rows is not None else ():
+            if not schemas[name].table.public:
+                schemas = with_cap(schemas, name, read_cap(max_rows, "max_rows"))
+        return replace(self, schemas=schemas)
+
     def payment(self, text: Callable[[], str]) -> Payment:
         """What will pay for a program, once; a ledger keeps its text."""
         return Payment(self.budget_store if self.ledger is None else self.ledger.budget_store(text()))
+
+
+def with_cap(schemas: Mapping[str, Schema], table: str, cap: int) -> Mapping[str, Schema]:
+    """The schemas with this cap on the rows of a unit of a table, whatever was declared."""
+    own = schemas[table]
+    return {**schemas, table: replace(own, table=replace(own.table, caps=Caps(max_rows=cap)))}

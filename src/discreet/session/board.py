@@ -21,11 +21,11 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.continual.attendance import Attendance
 from discreet.continual.by_day import ByDay, by_day, read_day
 from discreet.continual.counter import Method, read_method
 from discreet.continual.release import Stream
-from discreet.continual.strategies import Floats
 from discreet.continual.table_streams import TablePlan, plan_table
 from discreet.errors import BadData, BadParameter, BadQuestion, EngineFailed, NotATheorem, StaleState
 from discreet.exact import Number, integer, significant
@@ -35,16 +35,17 @@ from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.serialize import plain
 from discreet.query.engine import SumsByUnit
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.key_selection import checked
 from discreet.query.lower.bounding import limit_note
-from discreet.query.plan.nodes import Question
 from discreet.query.plan.work import Exact, UnitSums, Work
 from discreet.query.run import Released, before_payment
 from discreet.session.backend import Backend
 from discreet.session.payment import BudgetStore
-from discreet.session.price import Price, Terms
+from discreet.session.price import Price
+from discreet.session.query import Query, check_whole, ledger_text, query_of
 
 VERSION = 1
 MOST = 1 << 22
@@ -139,6 +140,18 @@ class BoardDay:
         """Of the last ``width`` days that were read. All windows agree: they are differences of the same totals."""
         return self.board.answer(self.position, width)
 
+    def as_dict(self, width: int, confidence: Number) -> dict[str, Any]:
+        """The sums of the last days, for JSON."""
+        answer = self.window(width)
+        return {
+            "day": self.day.isoformat(),
+            "position": self.position,
+            "width": width,
+            "columns": list(answer.columns),
+            "rows": [[plain(row[name]) for name in answer.columns] for row in answer.rows],
+            "errors": {name: [plain(e) for e in bars] for name, bars in answer.errors(confidence).items()},
+        }
+
     def __repr__(self) -> str:
         return f"{self.day.isoformat()}, day {self.position} of {self.board.horizon}\n{self.today}"
 
@@ -149,7 +162,7 @@ class Board:
     def __init__(
         self,
         backend: Backend,
-        asked: ByDay,
+        daily: ByDay,
         plan: TablePlan,
         price: Pure | ZCDP | Approx,
         record: BoardRecord,
@@ -157,7 +170,7 @@ class Board:
         progress: bool | None = None,
     ) -> None:
         self._backend = backend
-        self._asked = asked
+        self._asked = daily
         self._plan = plan
         self._price = price
         self._record = record
@@ -352,40 +365,51 @@ def check_fixed(question: Prepared) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardTerms:
+    """All but the query that decides a dashboard."""
+
+    by: str
+    horizon: int
+    days: int | None
+    price: Price
+    method: str = Method.BEST.value
+    """What gets noise, as in ``session.continual``."""
+    max_rows: int | None = None
+    """Rows of one unit that count on one day; the table's own bound if left out."""
+
+    def texts(self, neighbours: Neighbours) -> dict[str, Any]:
+        """As a ledger keeps them."""
+        method = read_method(self.method)
+        given = {"method": None if method is Method.BEST else method.value, "max_rows": self.max_rows}
+        written = {"by": self.by, "horizon": self.horizon, "days": self.days, "neighbours": neighbours.name}
+        return self.price.texts() | written | {name: value for name, value in given.items() if value is not None}
+
+
 def plan_board(
-    backend: Backend,
-    question: Question,
-    terms: Terms,
-    *,
-    by: str,
-    horizon: int,
-    days: int | None,
-    price: Price,
-    method: Method | str = Method.BEST,
-) -> tuple[ByDay, TablePlan, Pure | ZCDP | Approx]:
-    """All that is fixed before the first day. No data is touched, nothing is spent."""
-    asked = by_day(question, by, backend.schemas)
-    budget, charged = terms.stream(price)
-    first, second = (backend.prepare(asked.on(day)) for day in asked.any_two)
-    plan = plan_table(first, budget, terms.neighbours, horizon=horizon, days=days, method=method)
+    backend: Backend, query: Query, wanted: BoardTerms, *, name: str | None = None, record: BoardRecord | None = None
+) -> Board:
+    """A dashboard, with all that is fixed before its first day. No data is touched, nothing is spent.
+
+    ``record`` keeps it; without one the session's ledger does, under its ``name``, or else the memory.
+    """
+    check_whole([query])
+    if query.plan.outcome.asked_at is not None:
+        raise BadQuestion("a dashboard asks the same on all its days: write the date itself, DATE '2025-01-31'")
+    if query.prepared.beside:
+        raise BadQuestion("a dashboard is one query: ask the parts as dashboards of their own")
+    if record is None and backend.ledger is not None:
+        record = backend.ledger.board(name, ledger_text([query]), wanted.texts(backend.terms.neighbours))
+    backend = backend.with_max_rows(query.prepared.asked.tables, wanted.max_rows)
+    query = query_of(backend, query.plan)
+    check_fixed(query.prepared)
+    daily = by_day(query.plan, wanted.by, backend.schemas)
+    budget, charged = backend.terms.stream(wanted.price)
+    first, second = (backend.prepare(daily.on(day)) for day in daily.any_two)
+    plan = plan_table(
+        first, budget, backend.terms.neighbours, horizon=wanted.horizon, days=wanted.days, method=wanted.method
+    )
     plan.todo(second)  # refuses what changes with the day
     if plan.horizon * len(plan.daily) * len(plan.groups) > MOST:
-        raise BadParameter("horizon", horizon, f"must be smaller: days times groups may be {MOST:,} at most")
-    return asked, plan, charged
-
-
-def parameters(
-    by: str,
-    horizon: int,
-    days: int | None,
-    price: Price,
-    neighbours: Neighbours,
-    *,
-    method: Method | str = Method.BEST,
-    max_rows: int | None = None,
-) -> dict[str, Any]:
-    """All but the question that decides a dashboard, as a ledger keeps it."""
-    wanted = read_method(method)
-    told: dict[str, Any] = {} if wanted is Method.BEST else {"method": wanted.value}
-    told |= {} if max_rows is None else {"max_rows": max_rows}
-    return price.texts() | {"by": by, "horizon": horizon, "days": days, "neighbours": neighbours.name} | told
+        raise BadParameter("horizon", wanted.horizon, f"must be smaller: days times groups may be {MOST:,} at most")
+    return Board(backend, daily, plan, charged, record or MemoryBoard(backend.budget_store), progress=backend.progress)

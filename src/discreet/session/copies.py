@@ -18,6 +18,7 @@ from discreet.engines.duckdb.prepared import keep_copy, private_folder
 from discreet.errors import BadParameter, DiscreetError, Unsupported
 from discreet.exact import Number
 from discreet.query.engine import Engine
+from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import EACH_ROW, Schema
 from discreet.query.plan.work import Work
 from discreet.query.run import Quote, works_of
@@ -40,29 +41,25 @@ def usual_works(sql: Callable[[str], _Asked], name: str, schema: Schema) -> tupl
 
     ``sql`` is that of a session; no data is touched, and nothing is paid.
     """
-    found: dict[Work, None] = {}
+    needed: dict[Work, None] = {}
     for text in _usual_questions(name, schema):
         with suppress(DiscreetError):  # a question that is refused is not usual
             works = works_of(sql(text).quote(epsilon="1/1000"), _SALT)
-            found |= dict.fromkeys(work for work in works if isinstance(work, Work))
-    return tuple(found)
+            needed |= dict.fromkeys(work for work in works if isinstance(work, Work))
+    return tuple(needed)
 
 
 def _usual_questions(name: str, schema: Schema) -> Iterator[str]:
     declared = schema.table.columns
-    keys = [_quoted(one) for one, how in declared.items() if how.keys is not None or how.unknown][:_MOST]
-    numbers = [_quoted(one) for one, how in declared.items() if isinstance(how.low, Fraction)][:_MOST]
+    keys = [quoted(name) for name, how in declared.items() if how.keys is not None or how.unknown][:_MOST]
+    numbers = [quoted(name) for name, how in declared.items() if isinstance(how.low, Fraction)][:_MOST]
     unit = _own_unit(schema.table.unit)
     for key in ("", *keys):
-        counts = ["COUNT(*)", *([] if unit is None else [f"COUNT(DISTINCT {_quoted(unit)})"])]
+        counts = ["COUNT(*)", *([] if unit is None else [f"COUNT(DISTINCT {quoted(unit)})"])]
         of_numbers = [text.format(number) for number in numbers for text in _OF_NUMBERS]
-        for asked in [*counts, *(of_numbers if key in ("", *keys[:1]) else [])]:
-            picked = f"SELECT {key}, {asked}" if key else f"SELECT {asked}"
-            yield f"{picked} FROM {_quoted(name)}" + (f" GROUP BY {key}" if key else "")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+        for select in [*counts, *(of_numbers if key in ("", *keys[:1]) else [])]:
+            picked = f"SELECT {key}, {select}" if key else f"SELECT {select}"
+            yield f"{picked} FROM {quoted(name)}" + (f" GROUP BY {key}" if key else "")
 
 
 def prepared_copies(
@@ -77,16 +74,16 @@ def prepared_copies(
         raise Unsupported(f"a prepared copy for {engine.name}", "its tables lie on a server: make a sorted table there")
     for name in tables:
         if name not in schemas or schemas[name].table.public:
-            private = [one for one, schema in schemas.items() if not schema.table.public]
+            private = [name for name, schema in schemas.items() if not schema.table.public]
             raise BadParameter("table", name, f"must be one of {', '.join(private)}")
     chosen = tables or [name for name, schema in schemas.items() if not schema.table.public]
     place = private_folder(engine) if folder is None else fspath(folder)
-    found = {}
+    sources = {}
     for name in chosen:
         table, works = schemas[name].table, usual_works(sql, name, schemas[name])
         file = re.sub(r"\W", "_", name)
-        found[name] = keep_copy(table.source, place, file, unit=_own_unit(table.unit), works=works)
-    return found
+        sources[name] = keep_copy(table.source, place, file, unit=_own_unit(table.unit), works=works)
+    return sources
 
 
 def _own_unit(unit: str | None) -> str | None:

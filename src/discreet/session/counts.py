@@ -14,11 +14,13 @@ from math import pi, sqrt
 from typing import Any
 
 from discreet.errors import NoEstimate
-from discreet.query.plan.schema import MAX_ROWS, Caps, Declared, Schema, StoredKind, bounds, resolve
+from discreet.messages import Message, message
+from discreet.query.plan.schema import MAX_ROWS, Declared, Schema, StoredKind, bounds, resolve
 from discreet.query.profile.choose_bounds import choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.sizes import UnitSizes
+from discreet.session.backend import with_cap
 
 ONE_WAY = Fraction(1, 3)
 """Of the price of synthetic rows: about what tables of one column get, which the cap is chosen for."""
@@ -38,22 +40,22 @@ class OpenTable:
     def of(cls, table: str, schema: Schema, columns: Sequence[str] | None, domain: Any) -> OpenTable:
         """What is open of the columns that are wanted; those of a ``domain`` are declared there."""
         declared = set(domain or ())
-        auto = [name for name, one in schema.table.columns.items() if one.auto and name not in declared]
-        return cls(table, schema.table.caps.auto, tuple(one for one in auto if columns is None or one in columns))
+        auto = [name for name, declaration in schema.table.columns.items() if declaration.auto and name not in declared]
+        return cls(table, schema.table.caps.auto, tuple(name for name in auto if columns is None or name in columns))
 
     def __bool__(self) -> bool:
         return self.rows or bool(self.columns)
 
     def tried(self, schemas: Mapping[str, Schema]) -> Mapping[str, Schema]:
         """The schemas to try a request with: a value range of one step, and the largest number of rows."""
-        found = self._declared(schemas, {name: _one_step(schemas[self.table], name) for name in self.columns})
-        return with_cap(found, self.table, MAX_ROWS) if self.rows else found
+        widest = self._declared(schemas, {name: _one_step(schemas[self.table], name) for name in self.columns})
+        return with_cap(widest, self.table, MAX_ROWS) if self.rows else widest
 
     def with_bounds(
         self, schemas: Mapping[str, Schema], profile: Profile
-    ) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
-        """The schemas with the bounds that a profile says; and those that it could not say, in words."""
-        chosen, words = dict[str, Declared](), []
+    ) -> tuple[Mapping[str, Schema], tuple[Message, ...]]:
+        """The schemas with the bounds that a profile says, and a note of each that it could not say."""
+        chosen, notes = dict[str, Declared](), list[Message]()
         for name in self.columns:
             own, values = schemas[self.table].table.columns[name], profile.values(name)
             try:
@@ -62,11 +64,8 @@ class OpenTable:
                 chosen[name] = choose_bounds(values, nullable=own.nullable).declared
             except NoEstimate:
                 chosen[name] = _one_step(schemas[self.table], name)
-                words.append(
-                    f"no value of {self.table}.{name} stood out from the noise of what was released first: nothing "
-                    "is known of it"
-                )
-        return self._declared(schemas, chosen), tuple(words)
+                notes.append(message("no_value_stood_out", column=f"{self.table}.{name}"))
+        return self._declared(schemas, chosen), tuple(notes)
 
     def _declared(self, schemas: Mapping[str, Schema], columns: Mapping[str, Declared]) -> Mapping[str, Schema]:
         own = schemas[self.table]
@@ -83,17 +82,18 @@ def _one_step(schema: Schema, column: str) -> Declared:
 
 def with_chosen_cap(
     schemas: Mapping[str, Schema], table: str, profile: Profile, rho: Fraction, cells: Sequence[int]
-) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
-    """The schemas with a cap for a table, if it is to be chosen, and what it cuts in words.
+) -> tuple[Mapping[str, Schema], tuple[Message, ...]]:
+    """The schemas with a cap for a table, if it is to be chosen, and a note of what it cuts.
 
     ``rho`` pays for noise in tables of so many cells each.
     """
     if not schemas[table].table.caps.auto:
         return schemas, ()
     cap = cap_for_counts(profile.sizes, rho, cells)
-    return with_cap(schemas, table, cap), (
-        f"rows of a unit are weighted down to a cap, chosen here: {profile.cut(cap)}",
-    )
+    cut = profile.cut(cap)
+    shares = (cut.share, cut.low, cut.high)
+    note = message("table_rows_scaled", limit=cap, cut=shares, reach=cut.reach, beyond=cut.beyond)
+    return with_cap(schemas, table, cap), (note,)
 
 
 def cap_for_counts(sizes: UnitSizes, rho: Fraction, cells: Sequence[int]) -> int:
@@ -111,9 +111,3 @@ def cap_for_counts(sizes: UnitSizes, rho: Fraction, cells: Sequence[int]) -> int
         return sizes.middle(sizes.shares_cut(cap)) + noise * cap / sizes.kept(cap)
 
     return min((start for start in STARTS if start <= sizes.reach), key=error)
-
-
-def with_cap(schemas: Mapping[str, Schema], table: str, cap: int) -> Mapping[str, Schema]:
-    """The schemas with this cap on the rows of a unit of a table, whatever was declared."""
-    own = schemas[table]
-    return {**schemas, table: replace(own, table=replace(own.table, caps=Caps(max_rows=cap)))}

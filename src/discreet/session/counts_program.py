@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.messages import Message, message
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
@@ -27,8 +28,8 @@ from discreet.query.choose.choosing import Kept
 from discreet.query.plan.work import Cells
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
-from discreet.session.backend import Backend
-from discreet.session.counts import OpenTable, with_cap, with_chosen_cap
+from discreet.session.backend import Backend, with_cap
+from discreet.session.counts import OpenTable, with_chosen_cap
 from discreet.session.price import Price, Terms, composed
 from discreet.session.program import PartPayment, Program, QueryStep
 from discreet.synthetic.domain import Domain
@@ -48,10 +49,10 @@ class PaidSource:
     """A source whose first look pays: whatever is refused before it costs nothing."""
 
     source: EngineSource
-    pay: PartPayment
+    pay: PartPayment | _NoPayment
     price: Event | Approx
     kept: Kept
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """What was chosen for it."""
     _begun: bool = field(default=False, init=False)
 
@@ -76,9 +77,9 @@ class PaidSource:
 
     def with_domain(self, domain: Domain) -> PaidSource:
         """The same rows over other values of the same columns, under the same payment."""
-        found = replace(self, source=self.source.with_domain(domain))
-        found._begun = self._begun
-        return found
+        same_rows = replace(self, source=self.source.with_domain(domain))
+        same_rows._begun = self._begun
+        return same_rows
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
         """Exact counts; paid for. When the first are there, noise may be drawn, once for this payment."""
@@ -93,50 +94,22 @@ class PaidSource:
             return look()
         self.source.check()
         receipt = self.pay(self.price)
-        found = look()
+        counts = look()
         receipt.redeem(self.price)
         self.kept.answered = self._begun = True
-        return found
+        return counts
 
 
 class _Tried(Exception):
     """All that can be refused was not."""
 
 
-@dataclass
-class TriedSource:
-    """A source to try a request with: whatever is refused before the first look is refused, and nothing is read."""
+class _NoPayment:
+    """In place of a payment, to try a request with: nothing is read, since the first look ends it."""
 
-    source: EngineSource
-    notes: tuple[str, ...] = ()
     receipt: Receipt | None = None
 
-    @property
-    def domain(self) -> Domain:
-        """The public domain."""
-        return self.source.domain
-
-    @property
-    def scale(self) -> int:
-        """What one row counts."""
-        return self.source.scale
-
-    def moves(self, clique: Clique) -> Moves:
-        """How far a marginal moves."""
-        return self.source.moves(clique)
-
-    def with_domain(self, domain: Domain) -> TriedSource:
-        """The same over other values."""
-        return TriedSource(self.source.with_domain(domain))
-
-    def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
-        """Nothing: here a payment would be due."""
-        self.source.check()
-        raise _Tried
-
-    def cells(self, clique: Clique) -> Cells:
-        """Nothing, in the same way."""
-        self.source.check()
+    def __call__(self, _: Event | Measure) -> Receipt:
         raise _Tried
 
 
@@ -165,7 +138,7 @@ class CountsStep(Generic[Made]):
     price: Event | Approx
     budget: Mapping[str, Any]
     """The same, for the mechanism."""
-    choose: Callable[[Sequence[TableAnswer]], tuple[EngineSource, tuple[str, ...]]] | None = None
+    choose: Callable[[Sequence[TableAnswer]], tuple[EngineSource, tuple[Message, ...]]] | None = None
     """The source with what is chosen from histograms, which the step before has released; and what was chosen."""
 
     @property
@@ -175,7 +148,7 @@ class CountsStep(Generic[Made]):
 
     def run(self, backend: Backend, pay: PartPayment, kept: Kept, earlier: Sequence[Any]) -> Made:
         """Count, and make of it what the job says."""
-        source, notes = self.source, tuple[str, ...]()
+        source, notes = self.source, tuple[Message, ...]()
         if self.choose is not None:
             source, notes = self.choose(earlier[-1])
         return self.job.work(PaidSource(source, pay, self.price, kept, notes), self.budget)
@@ -213,12 +186,12 @@ def counts_program(
     steps: tuple[Any, ...] = (step,)
     if left_open:
         with suppress(_Tried):
-            job.work(TriedSource(source), budget)
+            job.work(PaidSource(source, _NoPayment(), charged, Kept()), budget)
 
-        asked = table_questions(table, schemas, left_open.columns)
+        questions = table_questions(table, schemas, left_open.columns)
 
-        def choose(answers: Sequence[TableAnswer]) -> tuple[EngineSource, tuple[str, ...]]:
-            profile = Profile.of(table, asked, answers)
+        def choose(answers: Sequence[TableAnswer]) -> tuple[EngineSource, tuple[Message, ...]]:
+            profile = Profile.of(table, questions, answers)
             bounded, vain = left_open.with_bounds(schemas, profile)
             values = domain_of(table, bounded[table], columns, domain)
             rho = read_budget(**{"epsilon": None, "delta": None, "rho": None, **budget})[0]
@@ -226,9 +199,11 @@ def counts_program(
             return make(bounded, table, values), (*words, *vain, note_of_profile(price, left))
 
         quote = backend.terms.quote(
-            [one.prepared for one in asked], first, lambda one: backend.affords(composed([one, charged]))
+            [question.prepared for question in questions],
+            first,
+            lambda price: backend.affords(composed([price, charged])),
         )
-        histograms = QueryStep(quote, tuple(one.prepared.outcome for one in asked))
+        histograms = QueryStep(quote, tuple(question.prepared.outcome for question in questions))
         steps = histograms, replace(step, choose=choose)
     text = f"{job.name}({table}: {', '.join(source.domain.columns)}{job.more})"
     written = job.written
@@ -255,12 +230,12 @@ def split(price: Price) -> tuple[Price, Price]:
     return price.times(SHARE), price.times(1 - SHARE)
 
 
-def note_of_profile(whole: Price, left: Price) -> str:
+def note_of_profile(whole: Price, left: Price) -> Message:
     """That a part of the price was spent on a profile.
 
-    >>> note_of_profile(Price.of(1), Price.of("9/10"))
-    'epsilon 1/10 of it was spent on a profile, to choose contribution bounds and value bounds'
+    >>> print(note_of_profile(Price(1), Price("9/10")))
+    epsilon 1/10 of the cost was spent on a profile, to choose contribution bounds and value bounds.
     """
     before, after = whole.texts(), left.texts()
-    amounts = [f"{name} {number(before[name]) - number(after[name])}" for name in ("epsilon", "rho") if name in before]
-    return f"{' and '.join(amounts)} of it was spent on a profile, to choose contribution bounds and value bounds"
+    spent = {name: number(before[name]) - number(after[name]) for name in ("epsilon", "rho") if name in before}
+    return message("profile_cost", amounts=tuple(f"{name} {amount}" for name, amount in spent.items()))

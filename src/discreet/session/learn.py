@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.learning.model_json import to_json
@@ -24,10 +25,10 @@ from discreet.learning.models.histogram_tree import HistogramTree, read_depth
 from discreet.learning.models.linear import LinearRegression
 from discreet.learning.models.naive_bayes import CategoricalNB
 from discreet.learning.preprocessing.columns import COARSE_BINS, Categorical, Column, Numeric
-from discreet.learning.sums import Floats, Integers
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.query.plan.types import Boolean
 from discreet.session.backend import Backend
@@ -35,7 +36,7 @@ from discreet.session.counts_program import CountsJob, PaidSource, counts_progra
 from discreet.session.price import Price
 from discreet.session.program import run
 from discreet.session.query import read_query
-from discreet.session.workload import Workload
+from discreet.session.workload import release_together
 from discreet.synthetic.columns import bins, categories
 from discreet.synthetic.domain import Domain
 
@@ -79,19 +80,19 @@ def declared_columns(backend: Backend, table: str, features: Sequence[str], targ
     names: list[str] = [] if isinstance(features, str) else list(features)
     if not names or len({*names, target}) != len(names) + 1:
         raise BadParameter("features", features, "must be a list of different columns, none of them the target")
-    found = {name: _declared("features", name, table, schema) for name in names}
-    return found | {target: _declared("target", target, table, schema)}
+    declared = {name: _declared("features", name, table, schema) for name in names}
+    return declared | {target: _declared("target", target, table, schema)}
 
 
 def _declared(which: str, name: str, table: str, schema: Schema) -> Declared:
     if name not in schema.fields or name == schema.table.unit:
         raise BadParameter(which, name, f"must be a column of {table} that is not its unit")
-    found = schema.table.columns.get(name)
-    if found is None and isinstance(schema.fields[name].kind, Boolean):
+    declared = schema.table.columns.get(name)
+    if declared is None and isinstance(schema.fields[name].kind, Boolean):
         return keys([False, True])
-    if found is None or (found.keys is None and found.low is None):
+    if declared is None or (declared.keys is None and declared.low is None):
         raise BadParameter(which, name, "must have declared bounds (dp.bounds) or keys (dp.keys)")
-    return found
+    return declared
 
 
 def _classes(target: str, declared: Declared) -> list[Any]:
@@ -108,12 +109,12 @@ def _regression(backend: Backend, table: str, declared: Mapping[str, Declared], 
     bounds = [_bounds(name, d) for name, d in declared.items()]
     scaled = [_scaled(name, *ends) for name, ends in zip(declared, bounds, strict=True)]
     pairs = list(combinations_with_replacement(range(len(scaled)), 2))
-    asked = ["COUNT(*) AS n"]
-    asked += [f"SUM({x}) AS s{i}" for i, x in enumerate(scaled)]
-    asked += [f"SUM({scaled[i]} * {scaled[j]}) AS p{i}_{j}" for i, j in pairs]
-    known = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in declared)
-    query = read_query(backend, f"SELECT {', '.join(asked)} FROM {_quoted(table)} WHERE {known}")  # noqa: S608
-    (answer,) = answers = Workload(backend, (query,)).release(price)
+    outputs = ["COUNT(*) AS n"]
+    outputs += [f"SUM({x}) AS s{i}" for i, x in enumerate(scaled)]
+    outputs += [f"SUM({scaled[i]} * {scaled[j]}) AS p{i}_{j}" for i, j in pairs]
+    not_null = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in declared)
+    query = read_query(backend, f"SELECT {', '.join(outputs)} FROM {quoted(table)} WHERE {not_null}")  # noqa: S608
+    (answer,) = answers = release_together(backend, (query,), price)
     row: Mapping[str, Any] = answer.rows[0]
     moments = np.empty((len(scaled) + 1, len(scaled) + 1))
     moments[0, 0] = float(row["n"])
@@ -139,7 +140,7 @@ def _bounds(name: str, declared: Declared) -> tuple[Fraction, Fraction]:
 def _scaled(name: str, low: Fraction, high: Fraction) -> str:
     """(2 x - low - high) / (high - low) in whole numbers: the bounds go to -1 and 1."""
     common = lcm(low.denominator, high.denominator)
-    return f"(({2 * common} * {_quoted(name)} - ({(low + high) * common})) / {(high - low) * common})"
+    return f"(({2 * common} * {quoted(name)} - ({(low + high) * common})) / {(high - low) * common})"
 
 
 # --- naive Bayes ------------------------------------------------------------------------------------------------------
@@ -151,7 +152,7 @@ def _naive_bayes(backend: Backend, table: str, declared: Mapping[str, Declared],
     columns = [_column(name, declared[name]) for name in features]
     queries = [_counts(table, target, ())]
     queries += [_counts(table, target, (_code(n, c),)) for n, c in zip(features, columns, strict=True)]
-    answers = Workload(backend, tuple(read_query(backend, one) for one in queries)).release(price)
+    answers = release_together(backend, [read_query(backend, text) for text in queries], price)
     whole, *tables = answers
     places = {label: i for i, label in enumerate(order)}
     counts = [_filled(whole, places, None, 1)]
@@ -172,22 +173,22 @@ def _column(name: str, declared: Declared) -> Column:
 
 def _code(name: str, column: Column) -> str:
     if isinstance(column, Categorical):
-        return _quoted(name)
+        return quoted(name)
     low, high = number(column.low), number(column.high)
     common = lcm(low.denominator, high.denominator)
-    over = f"{column.size * common} * {_quoted(name)} - ({low * common * column.size})"
+    over = f"{column.size * common} * {quoted(name)} - ({low * common * column.size})"
     return f"LEAST(FLOOR(({over}) / {(high - low) * common}), {column.size - 1})"
 
 
 def _counts(table: str, target: str, codes: tuple[str, ...]) -> str:
-    keys = [f"{_quoted(target)} AS label", *(f"{code} AS code" for code in codes)]
+    keys = [f"{quoted(target)} AS label", *(f"{code} AS code" for code in codes)]
     names = ", ".join(["label", *("code" for _ in codes)])
-    return f"SELECT {', '.join(keys)}, COUNT(*) AS n FROM {_quoted(table)} GROUP BY {names}"  # noqa: S608
+    return f"SELECT {', '.join(keys)}, COUNT(*) AS n FROM {quoted(table)} GROUP BY {names}"  # noqa: S608
 
 
 def _filled(answer: TableAnswer, places: Mapping[Any, int], column: Column | None, size: int) -> Floats:
     """Counts by class and bin; what the answer does not list is 0."""
-    found = np.zeros((len(places), size))
+    counts = np.zeros((len(places), size))
     for row in answer.rows:
         if row["label"] in places and (column is None or row["code"] is not None):
             if column is None:
@@ -196,8 +197,8 @@ def _filled(answer: TableAnswer, places: Mapping[Any, int], column: Column | Non
                 code = int(row["code"])
             else:
                 code = int(column.codes([row["code"]])[0])
-            found[places[row["label"]], code] = float(row["n"])
-    return found
+            counts[places[row["label"]], code] = float(row["n"])
+    return counts
 
 
 # --- histogram trees --------------------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ class EngineHistograms:
     def tables(self, sets: Sequence[tuple[int, ...]]) -> list[Integers]:
         """As many sets in one pass as fit into memory."""
         last = len(self.source.domain) - 1
-        return list(self.source.marginals([(*one, last) for one in sets]))
+        return list(self.source.marginals([(*columns, last) for columns in sets]))
 
 
 def _tree(backend: Backend, table: str, declared: Mapping[str, Declared], price: Price, depth: int) -> HistogramTree:
@@ -269,11 +270,6 @@ def _counted(column: Column) -> Any:
 
 
 # --- all --------------------------------------------------------------------------------------------------------------
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
 
 
 def _deviation(answers: Sequence[TableAnswer]) -> float:

@@ -92,17 +92,17 @@ class LedgerBudget:
 
     def after(self, what: Event | Measure) -> Measure:
         """What would be left after this payment; what is left now, if it cannot be paid."""
-        found = self.quote(what)
-        return found.left if found.left_after is None else found.left_after
+        effect = self.quote(what)
+        return effect.left if effect.left_after is None else effect.left_after
 
     def check_new(self) -> None:
         """Raise AlreadyCharged if this key was charged before, KeyReused if that was for another question."""
-        found = self._ledger.charge_of(self._analyst, str(self._question["key"]))
-        if found is not None:
-            paid, asked = found.record, (self._dataset, self._question["query"], self._question["parameters"])
-            if (paid.dataset, paid.query, paid.parameters) != asked:
+        charge = self._ledger.charge_of(self._analyst, str(self._question["key"]))
+        if charge is not None:
+            paid, wanted = charge.record, (self._dataset, self._question["query"], self._question["parameters"])
+            if (paid.dataset, paid.query, paid.parameters) != wanted:
                 raise KeyReused("this key was used for another query: choose a new one")
-            raise AlreadyCharged(found)
+            raise AlreadyCharged(charge)
 
     def spend(self, what: Event | Measure) -> Receipt:
         """Pay durably, or raise OverBudget; AlreadyCharged if this key was charged before."""
@@ -157,7 +157,7 @@ class LedgerBoard:
 
     def pay(self, price: Event | Measure) -> None:
         """Charge the whole horizon and open the stream, unless that was done."""
-        if self._known() is not None:
+        if self._position() is not None:
             return
         budget_store = self.budget_store
         try:
@@ -182,28 +182,28 @@ class LedgerBoard:
 
     def latest(self) -> bytes | None:
         """The state that was kept last; StaleState if the file is another one, or gone."""
-        known = self._known()
-        if known is None or not known.position:
+        position = self._position()
+        if position is None or not position.position:
             return None
         try:
-            found = self._file(known).read_bytes()
+            state = self._file(position).read_bytes()
         except OSError:
-            if known.ended:
+            if position.ended:
                 raise StaleState(
                     "the ledger was set back, and this dashboard has gone further; open another one"
                 ) from None
             raise StaleState(
-                f"the state after {known.step} is not here: restore the folder {self._folder.parent} as it was left, "
-                "on the machine that went on with this dashboard"
+                f"the state after {position.step} is not here: restore the folder {self._folder.parent} as it was "
+                "left, on the machine that went on with this dashboard"
             ) from None
-        if _hash(found) != known.state:
-            raise StaleState(f"the state in {self._folder} is not the one that was kept after {known.step}")
-        return found
+        if _hash(state) != position.state:
+            raise StaleState(f"the state in {self._folder} is not the one that was kept after {position.step}")
+        return state
 
     def advance(self, position: int, state: bytes, step: str) -> None:
         """Keep the state of the next day: first the file, then its hash in the chain, which decides."""
-        known = self._ledger.stream(self._name)
-        if known is None:
+        stream = self._ledger.stream(self._name)
+        if stream is None:
             raise LedgerUnavailable("this dashboard was not opened in the ledger, so its answer may not be shown")
         path = self._path(position, _hash(state))
         try:
@@ -213,7 +213,8 @@ class LedgerBoard:
             raise LedgerUnavailable(f"the state of this dashboard cannot be kept in {self._folder}") from None
         try:
             self._ledger.record_step(
-                StreamRecord(known.population, self._name, known.charge, position, step, _hash(state)), by=self._analyst
+                StreamRecord(stream.population, self._name, stream.charge, position, step, _hash(state)),
+                by=self._analyst,
             )
         except StaleState:
             path.unlink(missing_ok=True)
@@ -222,22 +223,22 @@ class LedgerBoard:
             if other != path and int(other.name.partition("-")[0]) <= position:  # others may be further already
                 other.unlink(missing_ok=True)
 
-    def _known(self) -> StreamPosition | None:
+    def _position(self) -> StreamPosition | None:
         """Where the stream stands; BadParameter if it was paid for another question."""
-        known = self._ledger.stream(self._name)
-        if known is not None:
-            paid = self._ledger.charge(known.charge).record
+        position = self._ledger.stream(self._name)
+        if position is not None:
+            paid = self._ledger.charge(position.charge).record
             if (paid.query, dict(paid.parameters)) != self._question:
                 raise BadParameter("name", self._name, "must be new: it is that of another dashboard")
-        return known
+        return position
 
     def _record(self, charge: Charge, position: int, step: str, state: bytes) -> None:
         population = charge.record.population
         record = StreamRecord(population, self._name, charge.sequence, position, step, _hash(state))
         self._ledger.record_step(record, by=self._analyst)
 
-    def _file(self, known: StreamPosition) -> Path:
-        return self._path(known.position, known.state)
+    def _file(self, stream: StreamPosition) -> Path:
+        return self._path(stream.position, stream.state)
 
     def _path(self, position: int, digest: str) -> Path:
         return self._folder / f"{position}-{digest[:32]}.json"

@@ -96,7 +96,7 @@ class LocalLedger:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OpeningTerms:
     """What a session declares of its budget; None: as the ledger has it."""
 
     budget: Measure | None
@@ -117,9 +117,9 @@ def open_local_ledger(
 
     Of the data only marks are read, by which the same files can be known again. None: as the ledger has it.
     """
-    path, wanted = _checked(location), Wanted(budget, neighbours, rule)
-    found = {name: _Data.of(table, engine) for name, table in tables.items() if not table.public}
-    if not found:
+    path, wanted = _checked(location), OpeningTerms(budget, neighbours, rule)
+    private = {name: _ProtectedTable.of(table, engine) for name, table in tables.items() if not table.public}
+    if not private:
         raise BadParameter(
             "ledger", str(path), "must be left out: all tables are public, so there is no unit to protect"
         )
@@ -127,23 +127,23 @@ def open_local_ledger(
         raise BadParameter("budget", None, "must be given once for a new ledger: what all answers together may cost")
     ledger = open_ledger(path, create=True)
     try:
-        population = _people(ledger, found)
+        population = _people(ledger, private)
         if population is None:
-            population = _opened(ledger, found, wanted)
+            population = _opened(ledger, private, wanted)
         _check(population, wanted)
-        for name, data in found.items():
+        for name, data in private.items():
             _check_table(ledger, name, data)
-        for name, data in found.items():
-            known = ledger.datasets.get(name)
+        for name, data in private.items():
+            registered = ledger.datasets.get(name)
             noted = False
-            if data.csv and known is not None and "csv" not in known.about:
+            if data.csv and registered is not None and "csv" not in registered.about:
                 warnings.warn(_NO_TYPES.format(name=name, place=data.place), stacklevel=2)
-                noted = known.marks <= set(map(ledger.owner.hidden, data.marks))  # no mark is lost
-            if known is None or noted or (data.marks and not known.marks):
+                noted = registered.marks <= set(map(ledger.owner.hidden, data.marks))  # no mark is lost
+            if registered is None or noted or (data.marks and not registered.marks):
                 ledger.owner.register(name, population.name, marks=data.marks, about=data.about)
         _grant(ledger, population.name)
         boards = path.with_name(f"{path.name}.boards")
-        return LocalLedger(ledger, next(iter(found)), ledger.populations[population.name], boards)
+        return LocalLedger(ledger, next(iter(private)), ledger.populations[population.name], boards)
     except BaseException:
         ledger.close()
         raise
@@ -173,7 +173,7 @@ def _may_be_one(path: Path) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Data:
+class _ProtectedTable:
     """One private table: whose rows they are, where they lie, and how they can be known again."""
 
     unit: str
@@ -183,7 +183,7 @@ class _Data:
     """Whether its columns have no types, and are read as text."""
 
     @classmethod
-    def of(cls, table: Table, engine: str) -> _Data:
+    def of(cls, table: Table, engine: str) -> _ProtectedTable:
         unit = str(table.unit) if table.through is None else f"{table.unit} -> {'.'.join(table.through)}"
         place, marks, csv = _where(table.source, engine)
         return cls(unit, place, tuple(marks), csv)
@@ -197,7 +197,7 @@ def _where(source: object, engine: str) -> tuple[str, Sequence[str], bool]:
     """Where data lie, in words, their marks (frames in memory have none), and whether they are CSV."""
     if isinstance(source, DatabaseTable):
         return f"{source.path}::{source.table}", [f"table {source}"], False
-    listed = isinstance(source, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in source)
+    listed = isinstance(source, (list, tuple)) and all(isinstance(path, (str, os.PathLike)) for path in source)
     if isinstance(source, (str, os.PathLike)) or listed:
         place = str(source)
         try:
@@ -215,41 +215,43 @@ def _where(source: object, engine: str) -> tuple[str, Sequence[str], bool]:
 # --- the people -------------------------------------------------------------------------------------------------------
 
 
-def _people(ledger: Ledger, found: Mapping[str, _Data]) -> Population | None:
+def _people(ledger: Ledger, private: Mapping[str, _ProtectedTable]) -> Population | None:
     """The people whom the ledger has these tables for; None if it has nobody."""
     datasets, populations = ledger.datasets, ledger.populations
-    names = {datasets[name].population for name in found if name in datasets}
-    first = next(iter(found))
-    if not names and first in populations and all(one.population != first for one in datasets.values()):
+    names = {datasets[name].population for name in private if name in datasets}
+    first = next(iter(private))
+    if not names and first in populations and all(dataset.population != first for dataset in datasets.values()):
         names = {first}  # opened, and then ended before its tables were written down
     if len(names) > 1:
         raise BadParameter(
-            "ledger", ", ".join(found), f"must be tables of one budget: in the ledger they are under {len(names)}"
+            "ledger", ", ".join(private), f"must be tables of one budget: in the ledger they are under {len(names)}"
         )
     if names:
         return populations[names.pop()]
-    for name, data in found.items():
+    for name, data in private.items():
         try:
             ledger.owner.check_unprotected(name, first, marks=data.marks)
         except AlreadyProtected as same:
-            known = ", ".join(datasets)
-            raise AlreadyProtected(f"{same}; call the table here as the ledger does: {known}") from None
+            as_named = ", ".join(datasets)
+            raise AlreadyProtected(f"{same}; call the table here as the ledger does: {as_named}") from None
     if populations:
         raise BadParameter(
             "tables",
-            ", ".join(found),
+            ", ".join(private),
             f"must hold a table that this ledger has ({', '.join(datasets or populations)}): tables beside it share "
             "its budget; for other people use another ledger",
         )
     return None
 
 
-def _opened(ledger: Ledger, found: Mapping[str, _Data], wanted: Wanted) -> Population:
+def _opened(ledger: Ledger, private: Mapping[str, _ProtectedTable], wanted: OpeningTerms) -> Population:
     if wanted.budget is None:
         raise BadParameter("budget", None, "must be given once for a new ledger: what all answers together may cost")
-    first, budget = next(iter(found)), wanted.budget
+    first, budget = next(iter(private)), wanted.budget
     words = (
-        next(iter(found.values())).unit if len(found) == 1 else "; ".join(f"{n}: {d.unit}" for n, d in found.items())
+        next(iter(private.values())).unit
+        if len(private) == 1
+        else "; ".join(f"{n}: {d.unit}" for n, d in private.items())
     )
     relation = wanted.neighbours or Neighbours.ADD_REMOVE
     _once(
@@ -259,29 +261,31 @@ def _opened(ledger: Ledger, found: Mapping[str, _Data], wanted: Wanted) -> Popul
     return ledger.populations[first]
 
 
-def _check(known: Population, wanted: Wanted) -> None:
+def _check(population: Population, wanted: OpeningTerms) -> None:
     """A session has in mind what the ledger promises these people."""
-    if wanted.budget not in (None, known.budget):
+    if wanted.budget not in (None, population.budget):
         raise BadParameter(
             "budget",
             str(wanted.budget),
-            f"must be left out: the ledger has {known.budget} for {known.name!r}; discreet budget changes it",
+            f"must be left out: the ledger has {population.budget} for {population.name!r}; discreet budget changes it",
         )
-    if wanted.neighbours not in (None, known.neighbours):
+    if wanted.neighbours not in (None, population.neighbours):
         raise BadParameter(
-            "neighbours", wanted.neighbours, f"must be left out: the budget in the ledger is for {known.neighbours}"
+            "neighbours",
+            wanted.neighbours,
+            f"must be left out: the budget in the ledger is for {population.neighbours}",
         )
-    if wanted.rule not in (None, known.rule):
+    if wanted.rule not in (None, population.rule):
         raise BadParameter(
-            "rule", wanted.rule, f"must be left out: the budget in the ledger is counted by {known.rule}"
+            "rule", wanted.rule, f"must be left out: the budget in the ledger is counted by {population.rule}"
         )
 
 
-def _check_table(ledger: Ledger, name: str, data: _Data) -> None:
+def _check_table(ledger: Ledger, name: str, data: _ProtectedTable) -> None:
     """A table has the unit and the data that the ledger knows it by, if it does."""
-    known = ledger.datasets.get(name)
-    if known is not None:
-        unit = known.about.get("unit")
+    registered = ledger.datasets.get(name)
+    if registered is not None:
+        unit = registered.about.get("unit")
         if unit is None:
             raise BadParameter("ledger", name, "must be no ledger of a curator: ask the curator, with dp.connect")
         if unit != data.unit:
@@ -290,7 +294,7 @@ def _check_table(ledger: Ledger, name: str, data: _Data) -> None:
             raise BadParameter(
                 name,
                 data.place,
-                f"must be the data that the ledger has, {known.about.get('file')}: put newer data about the same "
+                f"must be the data that the ledger has, {registered.about.get('file')}: put newer data about the same "
                 "people in its place; for other people use another ledger",
             )
 

@@ -68,10 +68,10 @@ class Plan(Planned):
 def make_plan(backend: Backend, queries: Sequence[Query], price: Price) -> Plan:
     """Share a price over questions."""
     check_plain(queries)
-    draft = Draft(backend, tuple(queries), price)
+    draft = PlanDraft(backend, tuple(queries), price)
     each = price.times(Fraction(1, len(queries)))
     alone = tuple(
-        Draft(backend, (query,), each, (rows,)).errors([1.0])[0]
+        PlanDraft(backend, (query,), each, (rows,)).errors([1.0])[0]
         for query, rows in zip(queries, draft.rows, strict=True)
     )
     weights = draft.best_weights(alone)
@@ -88,7 +88,7 @@ def make_plan(backend: Backend, queries: Sequence[Query], price: Price) -> Plan:
 
 
 @dataclass(frozen=True)
-class Draft:
+class PlanDraft:
     """Questions for one price: how far off each is, by how much each matters."""
 
     backend: Backend
@@ -146,13 +146,13 @@ def relative_noise(quote: Quote, place: int, rows: int) -> float:
     worst = [max((_beside(noised[s], rows) for s in recipe.needs), default=0.0) for recipe in part.recipes]
     if part.selects:
         worst.append(_beside(noised[Units()], rows))
-    return max(LEAST, math.sqrt(sum(one * one for one in worst) / max(1, len(worst))))
+    return max(LEAST, math.sqrt(sum(error * error for error in worst) / max(1, len(worst))))
 
 
-def _beside(one: Noised, rows: int) -> float:
-    statistic = one.statistic
+def _beside(noised: Noised, rows: int) -> float:
+    statistic = noised.statistic
     size = float(statistic.bound * statistic.step) if isinstance(statistic, Rows) else 1.0
-    return one.error(ONE_DEVIATION) / (size * rows)
+    return noised.error(ONE_DEVIATION) / (size * rows)
 
 
 def check_plain(queries: Sequence[Query]) -> None:
@@ -165,8 +165,8 @@ def check_plain(queries: Sequence[Query]) -> None:
 def weighed(questions: Sequence[Prepared], weights: Sequence[float]) -> list[Prepared]:
     """Questions that matter so much when a price is shared."""
     return [
-        replace(one, parts=tuple(replace(part, importance=weight * part.importance) for part in one.parts))
-        for one, weight in zip(questions, weights, strict=True)
+        replace(question, parts=tuple(replace(part, importance=weight * part.importance) for part in question.parts))
+        for question, weight in zip(questions, weights, strict=True)
     ]
 
 
@@ -176,9 +176,9 @@ def _hopeless(event: Event, wanted: Approx) -> bool:
     Only a guess, by the continuous law: noise that is not certified is not used, whatever this says.
     """
     drawn = event.events if isinstance(event, Composed) else (event,)
-    if not all(isinstance(one, DiscreteGaussian) for one in drawn):
+    if not all(isinstance(event, DiscreteGaussian) for event in drawn):
         return False
-    mu_squared = sum((one.sensitivity_squared / one.sigma_squared for one in drawn), Fraction(0))  # type: ignore[attr-defined]
+    mu_squared = sum((event.sensitivity_squared / event.sigma_squared for event in drawn), Fraction(0))  # type: ignore[attr-defined]
     return bool(gdp_delta(GDP(mu_squared=short_up(mu_squared)), wanted.epsilon).lower > 1.05 * wanted.delta)
 
 
@@ -192,14 +192,14 @@ def _certified(backend: Backend, questions: Sequence[Prepared], price: Price) ->
         return plain  # that keys are selected is proven for sums of (ε, δ) only
     for times in TRIES:
         try:
-            found = backend.quote_beyond(questions, price, times)
-            if found is None:
+            larger = backend.quote_beyond(questions, price, times)
+            if larger is None:
                 return plain
-            if _hopeless(found.plan.event, wanted):
+            if _hopeless(larger.plan.event, wanted):
                 continue
-            if compose([found.plan.event]).epsilon(delta=wanted.delta).upper <= wanted.epsilon:
-                price_of_all = Stated(found.plan.event, wanted.epsilon, wanted.delta)
-                return replace(found, plan=replace(found.plan, price=price_of_all), allowance=wanted)
+            if compose([larger.plan.event]).epsilon(delta=wanted.delta).upper <= wanted.epsilon:
+                price_of_all = Stated(larger.plan.event, wanted.epsilon, wanted.delta)
+                return replace(larger, plan=replace(larger.plan, price=price_of_all), allowance=wanted)
         except (NoPrice, NotATheorem):
             return plain
     return plain

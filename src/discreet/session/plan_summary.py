@@ -44,20 +44,20 @@ class PlanSummary:
     questions: tuple[PlannedQuestion, ...]
     saving: float
     """The mean error beside that of asking one by one: 0.7 is 30 % less."""
-    notes: tuple[str, ...] = ()
-    """What else there is to know before it is paid."""
 
     def __str__(self) -> str:
-        return "\n".join([*self._lines(), *self.notes, self._saved()])
+        return "\n".join([*self._lines(), self._saved()])
 
     __repr__ = __str__
 
     def _lines(self) -> Iterator[str]:
         yield f"costs {self.cost}, {self.noise} noise; predicted relative noise:"
         head = ("noise", "asked alone", "rows in a group")
-        cells = [(f"{one.error:.2%}", f"{one.alone:.2%}", f"{one.rows:,}") for one in self.questions]
+        cells = [
+            (f"{question.error:.2%}", f"{question.alone:.2%}", f"{question.rows:,}") for question in self.questions
+        ]
         widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
-        texts = ("question", *(one.text for one in self.questions))
+        texts = ("question", *(question.text for question in self.questions))
         for line, text in zip((head, *cells), texts, strict=True):
             yield "  ".join(["", *(cell.rjust(width) for cell, width in zip(line, widths, strict=True)), text])
 
@@ -68,13 +68,13 @@ class PlanSummary:
         """As JSON; ``read_summary`` reads it. What is not finite is null."""
         questions = [
             {
-                "question": one.text,
-                "tables": list(one.tables),
-                "error": plain(one.error),
-                "rows": one.rows,
-                "alone": plain(one.alone),
+                "question": question.text,
+                "tables": list(question.tables),
+                "error": plain(question.error),
+                "rows": question.rows,
+                "alone": plain(question.alone),
             }
-            for one in self.questions
+            for question in self.questions
         ]
         return {
             "targets": isinstance(self, TargetSummary),
@@ -82,7 +82,6 @@ class PlanSummary:
             "noise": self.noise,
             "questions": questions,
             "saving": plain(self.saving),
-            "notes": list(self.notes),
         }
 
 
@@ -92,8 +91,8 @@ class TargetSummary(PlanSummary):
 
     def _lines(self) -> Iterator[str]:
         yield f"costs {self.cost}, {self.noise} noise; errors by their targets:"
-        for one in self.questions:
-            yield f"  {one.error:8.0%} of the error asked for: {one.text}"
+        for question in self.questions:
+            yield f"  {question.error:8.0%} of the error asked for: {question.text}"
 
     def _saved(self) -> str:
         return f"{self.saving:.2f} times what asking one by one would cost"
@@ -104,15 +103,15 @@ def read_summary(sent: Mapping[str, Any]) -> PlanSummary:
     kind = TargetSummary if sent["targets"] else PlanSummary
     questions = tuple(
         PlannedQuestion(
-            one["question"],
-            tuple(one["tables"]),
-            _number(one["error"]),
-            one["rows"],
-            _number(one["alone"]),
+            question["question"],
+            tuple(question["tables"]),
+            _number(question["error"]),
+            question["rows"],
+            _number(question["alone"]),
         )
-        for one in sent["questions"]
+        for question in sent["questions"]
     )
-    return kind(sent["cost"], sent["noise"], questions, _number(sent["saving"]), tuple(sent["notes"]))
+    return kind(sent["cost"], sent["noise"], questions, _number(sent["saving"]))
 
 
 def _number(sent: float | None) -> float:
@@ -129,17 +128,17 @@ class Planned:
     @property
     def errors(self) -> tuple[float, ...]:
         """The noise of each beside a group of ``rows`` rows, one deviation; of targets, the share that noise takes."""
-        return tuple(one.error for one in self.summary.questions)
+        return tuple(question.error for question in self.summary.questions)
 
     @property
     def rows(self) -> tuple[int, ...]:
         """How many rows a group has, about."""
-        return tuple(one.rows for one in self.summary.questions)
+        return tuple(question.rows for question in self.summary.questions)
 
     @property
     def alone(self) -> tuple[float, ...]:
         """The errors, were each question asked by itself for an equal part of the price."""
-        return tuple(one.alone for one in self.summary.questions)
+        return tuple(question.alone for question in self.summary.questions)
 
     @property
     def saving(self) -> float:

@@ -50,7 +50,7 @@ class Price:
 
     ``confidence`` is that of the error bars. Numbers are checked when the price is used.
 
-    >>> Price.of("0.1").texts()
+    >>> Price("0.1").texts()
     {'epsilon': '1/10', 'confidence': '19/20'}
     """
 
@@ -61,26 +61,10 @@ class Price:
     """Of a plan, one for each question."""
     confidence: Number = CONFIDENCE
 
-    @classmethod
-    def of(
-        cls,
-        epsilon: Number | Price | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Target | Sequence[Target] | None = None,
-        confidence: Number = CONFIDENCE,
-    ) -> Price:
-        """The price that a call names: by its numbers, or as a ``Price`` in the place of epsilon."""
-        if not isinstance(epsilon, Price):
-            return cls(epsilon, delta, rho, error, confidence)
-        if (delta, rho, error, confidence) != (None, None, None, CONFIDENCE):
-            raise BadParameter("epsilon", "a Price", "must be a number where delta, rho, error or confidence is given")
-        return epsilon
-
     def times(self, share: Fraction) -> Price:
         """This share of the price.
 
-        >>> Price.of("0.1", delta="1e-6").times(Fraction(1, 2)).texts()
+        >>> Price("0.1", delta="1e-6").times(Fraction(1, 2)).texts()
         {'epsilon': '1/20', 'delta': '1/2000000', 'confidence': '19/20'}
         """
 
@@ -94,16 +78,16 @@ class Price:
     def texts(self) -> dict[str, Any]:
         """All that was given as exact text, in canonical form: what is sent to a curator and kept in a ledger."""
         given = (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho), ("confidence", self.confidence))
-        found: dict[str, Any] = {name: str(number(value, name)) for name, value in given if value is not None}
+        texts: dict[str, Any] = {name: str(number(value, name)) for name, value in given if value is not None}
         if self.error is not None:
-            found["error"] = _error_text(self.error)
-        return found
+            texts["error"] = _error_text(self.error)
+        return texts
 
 
 def _error_text(error: Target | Sequence[Target]) -> Any:
     if isinstance(error, Mapping):
         return {name: str(number(value, "error")) for name, value in error.items()}
-    return [_error_text(one) for one in error] if isinstance(error, list | tuple) else str(number(error, "error"))  # type: ignore[arg-type]
+    return [_error_text(target) for target in error] if isinstance(error, list | tuple) else str(number(error, "error"))  # type: ignore[arg-type]
 
 
 def checked_targets(targets: Any, questions: int) -> tuple[Target, ...]:
@@ -115,7 +99,7 @@ def checked_targets(targets: Any, questions: int) -> tuple[Target, ...]:
 
 def composed(prices: Sequence[Event | Measure]) -> Event | Measure:
     """One payment for all of these; of one, it is that price itself."""
-    return prices[0] if len(prices) == 1 else events.Composed([as_event(one) for one in prices])
+    return prices[0] if len(prices) == 1 else events.Composed([as_event(price) for price in prices])
 
 
 def shares(price: Price, many: int) -> tuple[Price, Price]:
@@ -177,28 +161,28 @@ class Terms:
         if self.rule is not Rule.EITHER or price.rho is not None:
             return made(Account.RHO if price.rho is not None else Account.SUM)
         first = made(Account.SUM)
-        if fits(composed([one.plan.price for one in first])):
+        if fits(composed([quote.plan.price for quote in first])):
             return first
         second = made(Account.RHO)
-        return second if fits(composed([one.plan.price for one in second])) else first
+        return second if fits(composed([quote.plan.price for quote in second])) else first
 
-    def _reserved(self, found: Quote, price: Price) -> Quote:
+    def _reserved(self, quote: Quote, price: Price) -> Quote:
         """The quote of queries like these, charged all that is allowed; without δ, if these need none."""
-        match found.allowance:
-            case ZCDP(rho=rho) if not price_zcdp(found.plan.event).delta:
+        match quote.allowance:
+            case ZCDP(rho=rho) if not price_zcdp(quote.plan.event).delta:
                 allowed: Allowance = ZCDP(rho, 0)
-            case Approx(epsilon=epsilon) if not price_basic(found.plan.price).delta:
+            case Approx(epsilon=epsilon) if not price_basic(quote.plan.price).delta:
                 allowed = Pure(epsilon)
             case allowed:
                 pass
         event = share_event(allowed)
-        reserved = replace(found, allowance=allowed, plan=replace(found.plan, event=event, price=event))
+        reserved = replace(quote, allowance=allowed, plan=replace(quote.plan, event=event, price=event))
         return self._stated(reserved, price) if self.rule is Rule.EITHER and isinstance(allowed, ZCDP) else reserved
 
     def _quote(self, questions: Sequence[Prepared], price: Price, account: Account, rows: int | None = None) -> Quote:
         if price.error is None:
-            found = quote(questions, self.allowance(price, account), self.neighbours)
-            return self._stated(found, price) if self.rule is Rule.EITHER and account is Account.RHO else found
+            made = quote(questions, self.allowance(price, account), self.neighbours)
+            return self._stated(made, price) if self.rule is Rule.EITHER and account is Account.RHO else made
         if price.epsilon is not None or price.rho is not None:
             raise BadParameter(
                 "error", price.error, "must not be given together with a privacy cost: one follows from the other"
@@ -249,10 +233,10 @@ class Terms:
         assert isinstance(self.budget, Approx)  # noqa: S101
         return slack_of(self.budget.delta, RESERVE) if self.rule is Rule.EITHER else (1 - RESERVE) * self.budget.delta
 
-    def _stated(self, found: Quote, price: Price) -> Quote:
+    def _stated(self, made: Quote, price: Price) -> Quote:
         """The quote with a price that names the (ε, δ) of its Gaussian noise too: as wanted, or as its ρ implies."""
         assert isinstance(self.budget, Approx)  # noqa: S101
-        event = found.plan.event
+        event = made.plan.event
         cost = price_zcdp(event)
         if price.rho is None:
             e, d = _wanted(price.epsilon, "epsilon"), self._slack
@@ -261,15 +245,15 @@ class Terms:
             d = rounded(self.budget.delta * RESERVE * min(cost.rho / all_of_it, Fraction(1)))
             e = rounded(zcdp_to_approx(ZCDP(cost.rho), delta=d).epsilon)
         stated = events.Stated(event, e, short_up(d + cost.delta))
-        return replace(found, plan=replace(found.plan, price=stated))
+        return replace(made, plan=replace(made.plan, price=stated))
 
     def stream(self, price: Price) -> tuple[Pure | ZCDP, Pure | ZCDP | Approx]:
         """What all releases of a stream together may cost, and what is charged for it, once."""
         if price.error is not None:
             raise BadParameter("error", price.error, "must be left out: a dashboard has one cost for all of its days")
         match self.allowance(price):
-            case Approx(epsilon=epsilon, delta=delta) as asked if delta:
-                return ZCDP(largest_zcdp(Approx(epsilon, delta)).rho), asked
+            case Approx(epsilon=epsilon, delta=delta) as allowed if delta:
+                return ZCDP(largest_zcdp(Approx(epsilon, delta)).rho), allowed
             case Pure(epsilon=epsilon) | Approx(epsilon=epsilon):
                 return Pure(epsilon), Pure(epsilon)
             case ZCDP(rho=rho):
@@ -280,16 +264,16 @@ class Terms:
         part = question.parts[0]
         wanted = wanted_errors(question, price.error)
         level = confidence_level(price.confidence)
-        asked = replace(price, error=None)
+        unpriced = replace(price, error=None)
 
         def at(amount: Fraction) -> Quote:
             in_rho = isinstance(self.budget, ZCDP)
-            found = replace(asked, rho=amount) if in_rho else replace(asked, epsilon=amount)
-            return self._quote((question,), found, account)
+            price_there = replace(unpriced, rho=amount) if in_rho else replace(unpriced, epsilon=amount)
+            return self._quote((question,), price_there, account)
 
         def good(amount: Fraction) -> bool:
-            found = preview(at(amount), part, remaining="", affordable=True, rows=rows, confidence=level, at_most=True)
-            return all(found.error(name) <= e for name, e in wanted.items())
+            shown = preview(at(amount), part, remaining="", affordable=True, rows=rows, confidence=level, at_most=True)
+            return all(shown.error(name) <= e for name, e in wanted.items())
 
         return at(rounded(least(good)))
 

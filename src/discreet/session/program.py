@@ -21,6 +21,7 @@ from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 from discreet.query.answer import serialize
+from discreet.query.answer.agreeing_tables import made_to_agree
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import story, tell
 from discreet.query.answer.preview import Preview, preview
@@ -28,7 +29,6 @@ from discreet.query.answer.several import Explanation
 from discreet.query.choose.choosing import Kept
 from discreet.query.front.sql.constants import together
 from discreet.query.plan.nodes import Outcome
-from discreet.query.profile.agreeing_tables import made_to_agree
 from discreet.query.run import Answers, Quote, release
 from discreet.session.backend import Backend
 from discreet.session.payment import Payment
@@ -89,12 +89,12 @@ class QueryStep:
 
     def previews(self, *, remaining: str, affordable: bool, rows: int | None, confidence: Number) -> list[Preview]:
         """Cost and error bars of each answer."""
-        found = [
-            preview(self.quote, one.parts[0], remaining=remaining, affordable=affordable, rows=rows,
+        each = [
+            preview(self.quote, question.parts[0], remaining=remaining, affordable=affordable, rows=rows,
                     confidence=confidence)
-            for one in self.quote.questions
+            for question in self.quote.questions
         ]  # fmt: skip
-        return gathered_previews(self.sizes, found)
+        return gathered_previews(self.sizes, each)
 
     def story(self) -> list[list[str]]:
         """How each answer would be made; where several queries make one, of all of them."""
@@ -104,8 +104,8 @@ class QueryStep:
 
 def written(answers: Sequence[TableAnswer], confidence: Number) -> bytes:
     """Answers as a ledger keeps them."""
-    found = [serialize.answer(one, confidence) for one in answers]
-    return serialize.dump(found[0] if len(found) == 1 else {"answers": found})
+    parts = [serialize.answer(answer, confidence) for answer in answers]
+    return serialize.dump(parts[0] if len(parts) == 1 else {"answers": parts})
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,10 @@ class Program:
         if len(costs) == 1:
             alone: Measure = costs[0]
             return alone
-        delta = sum(getattr(one, "delta", 0) for one in costs)
+        delta = sum(getattr(cost, "delta", 0) for cost in costs)
         if isinstance(costs[-1], ZCDP):
-            return ZCDP(sum(one.rho for one in costs), delta)
-        epsilon = sum(one.epsilon for one in costs)
+            return ZCDP(sum(cost.rho for cost in costs), delta)
+        epsilon = sum(cost.epsilon for cost in costs)
         return Approx(epsilon, delta) if delta else Pure(epsilon)
 
     @property
@@ -159,8 +159,8 @@ class Program:
         ]
         if not first:
             return tuple(answers)
-        before = [one for some in first for one in some]
-        return tuple(together(one, replace(one, cost=str(self.cost)), before) for one in answers)
+        before = [shown for some in first for shown in some]
+        return tuple(together(shown, replace(shown, cost=str(self.cost)), before) for shown in answers)
 
     def stories(self) -> list[list[str]]:
         """How each answer would be made, after what comes before it."""
@@ -170,7 +170,9 @@ class Program:
 
     def explain(self) -> Explanation:
         """The plan of each query, with its noise."""
-        return Explanation("\n".join(tell(one, step.quote) for step in self.steps for one in step.quote.questions))
+        return Explanation(
+            "\n".join(tell(question, step.quote) for step in self.steps for question in step.quote.questions)
+        )
 
 
 def run(
@@ -247,12 +249,12 @@ class Run:
     def _finished(self) -> Any:
         self.over = True
         assert self.payment.receipt is not None  # noqa: S101
-        found = self.program.join(self.released, self.payment.receipt)
+        released = self.program.join(self.released, self.payment.receipt)
         if self.backend.ledger is not None and self.program.write is not None:
             self.backend.ledger.store_bytes(
-                self.payment.budget_store, self.program.write(found, self.program.confidence)
+                self.payment.budget_store, self.program.write(released, self.program.confidence)
             )
-        return self.shown(found)
+        return self.shown(released)
 
     @contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
@@ -354,8 +356,8 @@ def gathered_previews(sizes: Sequence[int], previews: Sequence[Preview]) -> list
         if len(some) == 1
         else replace(
             some[0],
-            columns=tuple(one for part in some for one in part.columns),
-            shares=tuple(one for part in some for one in part.shares),
+            columns=tuple(shown for part in some for shown in part.columns),
+            shares=tuple(share for part in some for share in part.shares),
             notes=_once(some, "notes"),
         )
         for some in _in_groups(sizes, previews)

@@ -45,7 +45,7 @@ class SubqueryValues:
     text: str
     """The query as it was written."""
     staged: Staged
-    known: tuple[Known, ...]
+    public: tuple[Known, ...]
     """Values that are public; None for those that are released."""
     first: tuple[Prepared, ...]
     """What is released first."""
@@ -53,17 +53,14 @@ class SubqueryValues:
     def question(self, released: Sequence[Known]) -> Question:
         """The query with these values in it."""
         left = iter(released)
-        every = [value if one.question is None else next(left)
-                 for value, one in zip(self.known, self.staged.constants, strict=True)]  # fmt: skip
+        every = [value if constant.question is None else next(left)
+                 for value, constant in zip(self.public, self.staged.constants, strict=True)]  # fmt: skip
         return self.staged.fill(every)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Query(Asked):
-    """A query of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs.
-
-    Wherever a price is named, a ``Price`` may stand in the place of epsilon and all other numbers.
-    """
+    """A query of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs."""
 
     backend: Backend
     plan: Question
@@ -93,14 +90,14 @@ class Query(Asked):
 
     def offered(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
         error: Number | Mapping[str, Number] | None = None,
         confidence: Number = CONFIDENCE,
     ) -> Price:
         """What it may cost: as it is given here, or as the text says; never both."""
-        given = Price.of(epsilon, delta, rho, error, confidence)
+        given = Price(epsilon, delta, rho, error, confidence)
         if self.own_price is None:
             return given
         if (given.epsilon, given.delta, given.rho, given.error) != (None, None, None, None):
@@ -109,7 +106,7 @@ class Query(Asked):
 
     def preview(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -126,7 +123,7 @@ class Query(Asked):
 
     def release(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -134,30 +131,25 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        check_keys([self])
-        program = program_of(self, self.offered(epsilon, delta, rho, error, confidence))
-        answer: TableAnswer = run(program, self.backend, itemgetter(0))
-        return answer
+        return release_query(self, self.offered(epsilon, delta, rho, error, confidence))
 
-    def quote(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
-    ) -> Quote:
+    def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
         check_whole([self])
-        found: Quote = program_of(self, self.offered(epsilon, delta, rho)).answer.quote
-        return found
+        quoted: Quote = program_of(self, self.offered(epsilon, delta, rho)).answer.quote
+        return quoted
 
     def explain(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+        self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
         if epsilon is None and rho is None and self.own_price is None:
-            return Explanation("\n".join(tell(one, None) for one in prepared_of([self])))
+            return Explanation("\n".join(tell(prepared, None) for prepared in prepared_of([self])))
         return program_of(self, self.offered(epsilon, delta, rho)).explain()
 
     def script(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -170,7 +162,7 @@ class Query(Asked):
     def statements(
         self,
         database: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -179,13 +171,13 @@ class Query(Asked):
 
         Which keys of a heavy unit count is chosen with a secret salt; here the word SALT stands for it.
         """
-        asked = self.quote(epsilon, delta=delta, rho=rho)
-        if asked.choosing is not None:
+        quoted = self.quote(epsilon, delta=delta, rho=rho)
+        if quoted.choosing is not None:
             raise BadQuestion(
                 "the statements are not known before contribution bounds, value bounds and groups are",
                 message("declare_all_open"),
             )
-        return sql_texts(database, works_of(asked, "SALT"), self.backend.schemas)
+        return sql_texts(database, works_of(quoted, "SALT"), self.backend.schemas)
 
 
 # --- making queries ---------------------------------------------------------------------------------------------------
@@ -206,11 +198,11 @@ def read_query(backend: Backend, text: str, dialect: str | None = None) -> Query
     if clause is not None:
         bounded = replace(backend, schemas=clause.bounded(backend.schemas))
         return replace(read_query(bounded, text, dialect), own_price=Price(clause.epsilon, clause.delta))
-    found = backend.read(text, dialect)
-    if isinstance(found, Question):
-        return query_of(backend, found)
+    question = backend.read(text, dialect)
+    if isinstance(question, Question):
+        return query_of(backend, question)
     fixed, _ = frozen(respelled(text, dialect))
-    return _with_values(found, backend, fixed.strip())
+    return _with_values(question, backend, fixed.strip())
 
 
 def frame_of(backend: Backend, name: str) -> Frame[Query]:
@@ -219,19 +211,21 @@ def frame_of(backend: Backend, name: str) -> Frame[Query]:
 
 
 def _with_values(staged: Staged, backend: Backend, text: str) -> Query:
-    known = [None if one.public is None else _looked_up(*one.public, backend) for one in staged.constants]
-    if all(one.question is None for one in staged.constants):
-        return query_of(backend, staged.fill(known))
-    first = tuple(backend.prepare(one.question) for one in staged.constants if one.question is not None)
-    values = SubqueryValues(text, staged, tuple(known), first)
-    return replace(query_of(backend, values.question([stand_in(one.asked) for one in first])), values=values)
+    public = [
+        None if constant.public is None else _looked_up(*constant.public, backend) for constant in staged.constants
+    ]
+    if all(constant.question is None for constant in staged.constants):
+        return query_of(backend, staged.fill(public))
+    first = tuple(backend.prepare(constant.question) for constant in staged.constants if constant.question is not None)
+    values = SubqueryValues(text, staged, tuple(public), first)
+    return replace(query_of(backend, values.question([stand_in(prepared.asked) for prepared in first])), values=values)
 
 
 def _looked_up(relation: Relation, column: str, backend: Backend) -> Known:
-    found = public_value(relation, column, backend.engine, backend.schemas)
+    value = public_value(relation, column, backend.engine, backend.schemas)
     return (
-        found
-        if found is not None
+        value
+        if value is not None
         else Missing(some_value(lower_relation(relation, backend.schemas).fields[column].kind))
     )
 
@@ -241,11 +235,11 @@ def _looked_up(relation: Relation, column: str, backend: Backend) -> Known:
 
 def prepared_of(queries: Sequence[Query]) -> list[Prepared]:
     """All that is computed for these queries."""
-    found = []
+    every = []
     for query in queries:
         before = () if query.values is None else query.values.first
-        found += [one for prepared in (*before, query.prepared) for one in prepared.all]
-    return found
+        every += [part for prepared in (*before, query.prepared) for part in prepared.all]
+    return every
 
 
 def ledger_text(queries: Sequence[Query]) -> str:
@@ -255,7 +249,9 @@ def ledger_text(queries: Sequence[Query]) -> str:
         try:
             return query.text
         except Unsupported:
-            return "; ".join(line.strip() for one in query.prepared.all for line in tell(one, None).splitlines())
+            return "; ".join(
+                line.strip() for prepared in query.prepared.all for line in tell(prepared, None).splitlines()
+            )
 
     return "; ".join(map(text, queries))
 
@@ -263,13 +259,13 @@ def ledger_text(queries: Sequence[Query]) -> str:
 def check_keys(queries: Sequence[Query]) -> None:
     """Refuses, before anything is paid, if a public table that keys come from has changed since it was asked."""
     for query in queries:
-        listed = any(key.typed.keys_from is not None for one in query.prepared.all for key in one.asked.keys)
+        listed = any(key.typed.keys_from is not None for prepared in query.prepared.all for key in prepared.asked.keys)
         if listed and _keys(query.backend.prepare(query.plan)) != _keys(query.prepared):
             raise BadQuestion("a public table that lists the groups has changed since this was asked; ask it again")
 
 
 def _keys(prepared: Prepared) -> list[object]:
-    return [one.asked.keys for one in prepared.all]
+    return [part.asked.keys for part in prepared.all]
 
 
 def check_whole(queries: Sequence[Query]) -> None:
@@ -287,11 +283,18 @@ def program_of(query: Query, price: Price) -> Program:
     return _after_values(query, query.values, price)
 
 
+def release_query(query: Query, price: Price) -> TableAnswer:
+    """Pay for a query, then answer it."""
+    check_keys([query])
+    answer: TableAnswer = run(program_of(query, price), query.backend, itemgetter(0))
+    return answer
+
+
 def together(backend: Backend, queries: Sequence[Query], price: Price) -> Program:
     """Queries that are answered in one step, for one price."""
     check_whole(queries)
-    every = [one for query in queries for one in query.prepared.all]
-    outcomes = [o for q in queries for o in (q.plan.outcome, *(one.outcome for one in q.prepared.beside))]
+    every = [prepared for query in queries for prepared in query.prepared.all]
+    outcomes = [o for q in queries for o in (q.plan.outcome, *(prepared.outcome for prepared in q.prepared.beside))]
     sizes = tuple(len(query.prepared.all) for query in queries)
     several = () if all(size == 1 for size in sizes) else sizes
     step = QueryStep(backend.quote(every, price), tuple(outcomes), several)
@@ -302,29 +305,29 @@ def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program
     """One step for each value, and one for the answer with them."""
     backend, many = query.backend, len(values.first)
     each, left = shares(price, many)
-    asked = [*((one.all, each) for one in values.first), (query.prepared.all, left)]
-    *quotes, planned = backend.terms.quotes(asked, backend.affords)
+    steps = [*((prepared.all, each) for prepared in values.first), (query.prepared.all, left)]
+    *quotes, planned = backend.terms.quotes(steps, backend.affords)
     first = [_step_of(prepared, made) for prepared, made in zip(values.first, quotes, strict=True)]
 
     def fill(released: Sequence[Any]) -> QueryStep:
-        found = _values(values, released)
+        given = _values(values, released)
         try:
-            filled = query_of(backend, values.question(found))
+            filled = query_of(backend, values.question(given))
             made = quote(filled.prepared.all, planned.allowance, backend.terms.neighbours)
         except (EngineFailed, EngineUnreachable):  # a public table could not be read: it goes on later
             raise
         except DiscreetError as refused:  # a function of released values: they are not lost
-            raise RefusedForValues("; ".join((str(refused), *map(str, _notes_of(released, found))))) from None
+            raise RefusedForValues("; ".join((str(refused), *map(str, _notes_of(released, given))))) from None
         made = within(made, planned.allowance)
         return _step_of(filled.prepared, replace(made, plan=replace(made.plan, price=planned.plan.price)))
 
     def join(released: Sequence[Any], receipt: Receipt) -> tuple[TableAnswer, ...]:
         *before, (answer,) = released
         words = _notes_of(before, _values(values, before))
-        story = tuple(line for (one,) in before for line in one.story)
-        notes, told = (*words, *answer.own_notes), (*story, *map(str, words), *answer.story)
+        story = tuple(line for (answer_before,) in before for line in answer_before.story)
+        notes, whole_story = (*words, *answer.own_notes), (*story, *map(str, words), *answer.story)
         price = str(receipt.price)
-        return (replace(answer, cost=price, receipt=receipt, event=receipt.what, own_notes=notes, story=told),)
+        return (replace(answer, cost=price, receipt=receipt, event=receipt.what, own_notes=notes, story=whole_story),)
 
     last = replace(_step_of(query.prepared, planned), fill=fill)
     return Program((*first, last), lambda: values.text, price.confidence, join)
@@ -332,11 +335,11 @@ def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program
 
 def _step_of(prepared: Prepared, made: Quote) -> QueryStep:
     every = prepared.all
-    return QueryStep(made, tuple(one.outcome for one in every), () if len(every) == 1 else (len(every),))
+    return QueryStep(made, tuple(part.outcome for part in every), () if len(every) == 1 else (len(every),))
 
 
 def _values(values: SubqueryValues, released: Sequence[Any]) -> list[Known]:
-    likes = [stand_in(one.asked) for one in values.first]
+    likes = [stand_in(prepared.asked) for prepared in values.first]
     return [value_of(answer, like) for (answer,), like in zip(released, likes, strict=True)]
 
 

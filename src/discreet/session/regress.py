@@ -16,18 +16,19 @@ from math import lcm
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, significant
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.inference.formula import Factor, Formula, parse
 from discreet.learning.inference.least_squares import Units, coefficients, solve
 from discreet.learning.inference.noise_law import LAPLACE, Noise, quantile
-from discreet.learning.sums import Floats
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.query.estimate.estimators import Estimate, Estimates
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.statistics import Statistic
+from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.query.plan.types import Boolean, Value
 from discreet.query.run import Quote
@@ -154,24 +155,26 @@ def regression(backend: Backend, formula: str, table: str) -> Regression:
         for i, j in combinations_with_replacement(range(len(scaled)), 2)
         if j
     ]
-    known = [f"{_quoted(name)} IS NOT NULL" for name in read.columns]
-    known += [f"{_quoted(n)} IN ({', '.join(_literal(k) for k in _listed(d))})" for n, d in declared.items() if d.keys]
-    text = f"SELECT {', '.join(sums)} FROM {_quoted(table)} WHERE {' AND '.join(known)}"  # noqa: S608
+    not_null = [f"{quoted(name)} IS NOT NULL" for name in read.columns]
+    not_null += [
+        f"{quoted(n)} IN ({', '.join(_literal(k) for k in _listed(d))})" for n, d in declared.items() if d.keys
+    ]
+    text = f"SELECT {', '.join(sums)} FROM {quoted(table)} WHERE {' AND '.join(not_null)}"  # noqa: S608
     return Regression(read_query(backend, text), formula, columns)
 
 
 def _declared(name: str, table: str, schema: Schema) -> Declared:
     if name not in schema.fields or name == schema.table.unit:
         raise BadParameter("formula", name, f"must name columns of {table} that are not its unit")
-    found = schema.table.columns.get(name)
-    if found is None and isinstance(schema.fields[name].kind, Boolean):
+    declared = schema.table.columns.get(name)
+    if declared is None and isinstance(schema.fields[name].kind, Boolean):
         return keys([False, True])
-    if found is None or (found.keys is None and not isinstance(found.low, Fraction)):
+    if declared is None or (declared.keys is None and not isinstance(declared.low, Fraction)):
         raise BadParameter(
             "formula", name, "must name columns with declared bounds or keys: "
             f"dp.table(..., columns={{{name!r}: dp.bounds(low, high)}}), or dp.keys([...]) for categories",
         )  # fmt: skip
-    return found
+    return declared
 
 
 def _listed(declared: Declared) -> list[Value]:
@@ -190,10 +193,10 @@ def _design(formula: Formula, declared: Mapping[str, Declared], schema: Schema) 
 
 
 def _term(term: Sequence[Factor], declared: Mapping[str, Declared]) -> list[DesignColumn]:
-    found = _factor(term[0], declared[term[0].column])
+    built = _factor(term[0], declared[term[0].column])
     for factor in term[1:]:
-        found = [_product(a, b) for a in found for b in _factor(factor, declared[factor.column])]
-    return found
+        built = [_product(a, b) for a in built for b in _factor(factor, declared[factor.column])]
+    return built
 
 
 def _factor(factor: Factor, declared: Declared) -> list[DesignColumn]:
@@ -205,7 +208,7 @@ def _factor(factor: Factor, declared: Declared) -> list[DesignColumn]:
         return [_numeric(factor.column, declared)]
     return [
         DesignColumn(
-            f"{factor.column}[{key}]", f"CASE WHEN {_quoted(factor.column)} = {_literal(key)} THEN 1 ELSE 0 END",
+            f"{factor.column}[{key}]", f"CASE WHEN {quoted(factor.column)} = {_literal(key)} THEN 1 ELSE 0 END",
             Fraction(0), Fraction(1),
         )
         for key in _listed(declared)[1:]
@@ -214,10 +217,10 @@ def _factor(factor: Factor, declared: Declared) -> list[DesignColumn]:
 
 def _numeric(name: str, declared: Declared) -> DesignColumn:
     if declared.keys is not None:
-        return DesignColumn(name, f"CASE WHEN {_quoted(name)} THEN 1 ELSE 0 END", Fraction(0), Fraction(1))
+        return DesignColumn(name, f"CASE WHEN {quoted(name)} THEN 1 ELSE 0 END", Fraction(0), Fraction(1))
     assert isinstance(declared.low, Fraction)  # noqa: S101 - _declared has seen to it
     assert isinstance(declared.high, Fraction)  # noqa: S101
-    return DesignColumn(name, _quoted(name), declared.low, declared.high)
+    return DesignColumn(name, quoted(name), declared.low, declared.high)
 
 
 def _product(a: DesignColumn, b: DesignColumn) -> DesignColumn:
@@ -230,22 +233,27 @@ def _noise_of(quote: Quote) -> Noise:
     (question,) = quote.questions
     part = question.parts[0]
     noised = quote.noised(part)
-    zero: dict[Statistic, Estimate] = {s: _at(0.0, one) for s, one in noised.items()}
+    zero: dict[Statistic, Estimate] = {s: _at(0.0, statistic_noise) for s, statistic_noise in noised.items()}
 
     def sums(estimates: Estimates) -> Floats:
         return np.array([float(recipe.value(estimates)[0]) for recipe in part.recipes])
 
     start = sums(zero)
-    enters = np.stack([(sums({**zero, s: _at(_STEP, one)}) - start) / _STEP for s, one in noised.items()], axis=1)
+    enters = np.stack(
+        [(sums({**zero, s: _at(_STEP, statistic_noise)}) - start) / _STEP for s, statistic_noise in noised.items()],
+        axis=1,
+    )
     if not np.isfinite(enters).all():
         raise BadParameter("formula", "this one", "must be of columns whose sums are known: not of products of text")
-    heavy = np.array([0.0 if isinstance(one.noise, Gaussian) else LAPLACE for one in noised.values()])
-    deviations = np.array([math.sqrt(one.variance) for one in noised.values()])
+    heavy = np.array(
+        [0.0 if isinstance(statistic_noise.noise, Gaussian) else LAPLACE for statistic_noise in noised.values()]
+    )
+    deviations = np.array([math.sqrt(statistic_noise.variance) for statistic_noise in noised.values()])
     return Noise(deviations, enters, heavy if heavy.any() else None)
 
 
-def _at(value: float, one: Noised) -> Estimate:
-    return Estimate(np.array([value]), lambda _: 0.0, one)
+def _at(value: float, noised: Noised) -> Estimate:
+    return Estimate(np.array([value]), lambda _: 0.0, noised)
 
 
 def _literal(value: Value) -> str:
@@ -255,8 +263,3 @@ def _literal(value: Value) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     return str(value) if isinstance(value, int) else f"DATE '{value}'"
-
-
-def _quoted(name: str) -> str:
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'

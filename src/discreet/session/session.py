@@ -13,7 +13,7 @@ from typing import Any, overload
 
 from discreet.answer import CONFIDENCE, Answer
 from discreet.engines.duckdb.engine import duckdb
-from discreet.errors import BadParameter, BadQuestion
+from discreet.errors import BadParameter
 from discreet.exact import Number
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
@@ -22,19 +22,18 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.suggest import Suggestion
 from discreet.query.engine import Engine
 from discreet.query.front.frame import Frame
-from discreet.query.plan.schema import Declared, Schema, Table, read_cap
+from discreet.query.plan.schema import Declared, Schema, Table
 from discreet.query.profile.profile import Profile
 from discreet.session import profiles, synthetic
 from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
 from discreet.session.backend import Backend
-from discreet.session.board import Board, BoardRecord, MemoryBoard, check_fixed, parameters, plan_board
+from discreet.session.board import Board, BoardTerms, plan_board
 from discreet.session.copies import prepared_copies
-from discreet.session.counts import with_cap
 from discreet.session.learn import Model, learn
 from discreet.session.payment import BudgetStore, HasAccounts, SessionLedger
 from discreet.session.plan import Plan
 from discreet.session.price import Price, Target, Terms
-from discreet.session.query import Query, check_whole, frame_of, ledger_text, query_of, read_query
+from discreet.session.query import Query, frame_of, read_query
 from discreet.session.regress import Regression, regression
 from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload, read_all
@@ -161,7 +160,7 @@ class Session:
     def plan(
         self,
         queries: Sequence[Query | str],
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -174,13 +173,13 @@ class Session:
         priced at once, by a certified bound where that is better than adding up. Instead of a price, ``error`` may name
         an error for each question: the least price that keeps all of them is found.
         """
-        found = read_all(queries, self.sql)
-        return plan_for(self._backend, found, Price.of(epsilon, delta, rho, error, confidence))
+        read = read_all(queries, self.sql)
+        return plan_for(self._backend, read, Price(epsilon, delta, rho, error, confidence))
 
     def continual(
         self,
         text: str | Query,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         by: str,
         horizon: int,
@@ -190,7 +189,6 @@ class Session:
         method: str = "best",
         max_rows: int | None = None,
         name: str | None = None,
-        record: BoardRecord | None = None,
     ) -> Board:
         """A dashboard: one question, answered day by day for ``horizon`` days, at one price for all of them.
 
@@ -198,26 +196,12 @@ class Session:
         each unit, or ``max_rows``, which must be given where caps are to be chosen: all days have the same. ``days``:
         on how many days of the horizon a unit counts, all of them if left out (fewer days, less noise). ``method``:
         "best" has the least error of the totals, "values" that of single days. The first ``advance`` pays. With a
-        ledger the dashboard of this ``name`` (or of this question and price) goes on where it was left; ``record`` is
-        for services that keep it themselves.
+        ledger the dashboard of this ``name`` (or of this question and price) goes on where it was left.
         """
-        query, backend = self.sql(text) if isinstance(text, str) else text, self._backend
-        check_whole([query])
-        if query.plan.outcome.asked_at is not None:
-            raise BadQuestion("a dashboard asks the same on all its days: write the date itself, DATE '2025-01-31'")
-        if query.prepared.beside:
-            raise BadQuestion("a dashboard is one query: ask the parts as dashboards of their own")
-        price, terms = Price.of(epsilon, delta, rho), backend.terms
-        if record is None and backend.ledger is not None:
-            told = parameters(by, horizon, days, price, terms.neighbours, method=method, max_rows=max_rows)
-            record = backend.ledger.board(name, ledger_text([query]), told)
-        fixed = _with_max_rows(backend, query.prepared.asked.tables, max_rows)
-        query = query_of(fixed, query.plan)
-        check_fixed(query.prepared)
-        asked, plan, charged = plan_board(
-            fixed, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
-        )
-        return Board(fixed, asked, plan, charged, record or MemoryBoard(fixed.budget_store), progress=fixed.progress)
+        query = self.sql(text) if isinstance(text, str) else text
+        price = Price(epsilon, delta, rho)
+        wanted = BoardTerms(by=by, horizon=horizon, days=days, price=price, method=method, max_rows=max_rows)
+        return plan_board(self._backend, query, wanted, name=name)
 
     # --- models, synthetic rows, profiles ---------------------------------------------------------------------------
 
@@ -228,7 +212,7 @@ class Session:
         *,
         features: Sequence[str],
         target: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
         depth: int | None = None,
@@ -239,13 +223,13 @@ class Session:
         ``dp.learning.HistogramTree``, of ``depth`` 2 unless said (declared keys or bounds; the target has keys).
         ``released_`` holds the answers that a model was made of; ``nodes_`` the noisy counts of a tree.
         """
-        price = Price.of(epsilon, delta, rho)
+        price = Price(epsilon, delta, rho)
         return learn(self._backend, model, table, features=features, target=target, price=price, depth=depth)
 
     def synthesize(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -263,7 +247,7 @@ class Session:
         or ``cancel=...``, keeps what was paid for: the model so far comes back, and nothing is given back.
         """
         options |= {"workload": workload, "rows": rows}
-        price = Price.of(epsilon, delta, rho)
+        price = Price(epsilon, delta, rho)
         return synthetic.synthetic_rows(self._backend, table, price, columns, domain, options)
 
     @overload
@@ -271,7 +255,7 @@ class Session:
         self,
         table: str,
         workload: Publication,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -283,7 +267,7 @@ class Session:
         self,
         table: str,
         workload: Asked,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -296,7 +280,7 @@ class Session:
         self,
         table: str,
         workload: Asked | Publication,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -310,7 +294,7 @@ class Session:
         measured by their interactions, each once: with Gaussian noise nothing has a smaller sum of squared errors.
         With a ``dp.synthetic.publication`` the counts are whole numbers that add up over a declared hierarchy.
         """
-        price = Price.of(epsilon, delta, rho)
+        price = Price(epsilon, delta, rho)
         if isinstance(workload, Publication):
             return synthetic.published_tables(self._backend, table, workload, price, domain)
         return synthetic.tables_of_counts(self._backend, table, workload, price, columns, domain, plan)
@@ -320,7 +304,7 @@ class Session:
         made: Synthetic,
         table: str,
         columns: Sequence[Sequence[str]],
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -330,12 +314,12 @@ class Session:
         ``columns``: the marginals, such as ``[("clinic", "smoker")]``. The answer is the L1 distance of each from the
         model, with one error bar for all; what it costs comes on top of what the model has cost.
         """
-        return synthetic.comparison(self._backend, made, table, columns, Price.of(epsilon, delta, rho))
+        return synthetic.comparison(self._backend, made, table, columns, Price(epsilon, delta, rho))
 
     def pmw(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -360,7 +344,7 @@ class Session:
     def profile(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -378,12 +362,12 @@ class Session:
         >>> session.remaining
         Pure(epsilon=1)
         """
-        return profiles.release_profile(self._backend, table, columns, Price.of(epsilon, delta, rho))
+        return profiles.release_profile(self._backend, table, columns, Price(epsilon, delta, rho))
 
     def suggest_bounds(
         self,
         column: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -392,12 +376,12 @@ class Session:
 
         ``NoEstimate`` if no value stands out from the noise of what was paid for.
         """
-        return profiles.suggest_bounds(self._backend, column, Price.of(epsilon, delta, rho))
+        return profiles.suggest_bounds(self._backend, column, Price(epsilon, delta, rho))
 
     def suggest_max_rows(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -409,13 +393,13 @@ class Session:
 
         ``where``: among the rows that satisfy a condition, such as those of one day.
         """
-        price = Price.of(epsilon, delta, rho)
+        price = Price(epsilon, delta, rho)
         return profiles.suggest_max_rows(self._backend, table, price, level=level, most=most, where=where)
 
     def suggest_keys(
         self,
         column: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -425,7 +409,7 @@ class Session:
         With ``session.with_columns(people={"town": found})`` it becomes a column of listed keys, which the domain of
         synthetic rows needs. ``NoEstimate`` if no key has enough units to be named.
         """
-        return synthetic.suggest_keys(self._backend, column, Price.of(epsilon, delta, rho))
+        return synthetic.suggest_keys(self._backend, column, Price(epsilon, delta, rho))
 
     # --- other columns, other copies ----------------------------------------------------------------------------------
 
@@ -452,10 +436,9 @@ class Session:
         Least squares, debiased for the noise, with intervals that count sampling and noise. Each unit counts once. One
         charge. Without a price: a regression whose ``preview(epsilon, rows=...)`` is free and ``release(...)`` pays.
         """
-        backend = self._backend
-        once = _with_max_rows(backend, (table,) if table in backend.schemas else (), 1)
-        asked = regression(once, formula, table)
-        return asked if epsilon is None and rho is None else asked.release(epsilon, delta=delta, rho=rho)
+        once = self._backend.with_max_rows((table,) if table in self._backend.schemas else (), 1)
+        unpaid = regression(once, formula, table)
+        return unpaid if epsilon is None and rho is None else unpaid.release(epsilon, delta=delta, rho=rho)
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
@@ -475,8 +458,8 @@ class Session:
         them as safe. Without one they go with the session. For DuckDB, the embedded engine.
         """
         schemas = self._backend.schemas
-        found = prepared_copies(self._backend.engine, schemas, tables, folder, self.sql)
-        sources = {name: replace(schema.table, source=found.get(name, schema.table.source))
+        copies = prepared_copies(self._backend.engine, schemas, tables, folder, self.sql)
+        sources = {name: replace(schema.table, source=copies.get(name, schema.table.source))
                    for name, schema in schemas.items()}  # fmt: skip
         return self._with_tables(sources)
 
@@ -495,15 +478,6 @@ def backend_of(session: Session) -> Backend:
 
 def session_of(backend: Backend) -> Session:
     """A session over a backend that is there already."""
-    found = object.__new__(Session)
-    found._backend = backend
-    return found
-
-
-def _with_max_rows(backend: Backend, tables: Sequence[str], max_rows: int | None) -> Backend:
-    """The same with this bound on the private ones of some tables."""
-    schemas = backend.schemas
-    for name in tables if max_rows is not None else ():
-        if not schemas[name].table.public:
-            schemas = with_cap(schemas, name, read_cap(max_rows, "max_rows"))
-    return replace(backend, schemas=schemas)
+    session = object.__new__(Session)
+    session._backend = backend
+    return session

@@ -27,7 +27,7 @@ from discreet.session.counts_program import CountsJob, counts_program, price_of_
 from discreet.session.payment import HeldOpen, Payment
 from discreet.session.price import Price
 from discreet.session.program import run
-from discreet.session.query import frame_of
+from discreet.session.query import frame_of, release_query
 from discreet.synthetic.direct import Answers, answer
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication
@@ -41,12 +41,12 @@ from discreet.synthetic.synthesize import synthesize
 from discreet.synthetic.tables.schema_domain import domain_of
 from discreet.synthetic.workload import Asked
 
-Columns = Sequence[str] | None
+ColumnNames = Sequence[str] | None
 Declarations = Mapping[str, Any] | Domain | None
 
 
 def synthetic_rows(  # noqa: PLR0917
-    backend: Backend, table: str, price: Price, columns: Columns, domain: Declarations, options: Mapping[str, Any]
+    backend: Backend, table: str, price: Price, columns: ColumnNames, domain: Declarations, options: Mapping[str, Any]
 ) -> Synthetic:
     """Synthetic rows of a private table, and the model behind them."""
 
@@ -67,7 +67,7 @@ def tables_of_counts(  # noqa: PLR0917
     table: str,
     workload: Asked,
     price: Price,
-    columns: Columns,
+    columns: ColumnNames,
     domain: Declarations,
     plan: str | None,
 ) -> Answers:
@@ -111,10 +111,10 @@ def plan_publication(
         raise BadParameter("table", table, f"must be one of {', '.join(backend.schemas)}")
     schema = backend.schemas[table]
     key_sets = schema.table.key_sets
-    asked = list(dict.fromkeys(name for columns in publication.tables for name in columns))
-    places = [one for one in key_sets if isinstance(one, Hierarchy) and set(one.levels) & set(asked)]
+    names = list(dict.fromkeys(name for columns in publication.tables for name in columns))
+    places = [key_set for key_set in key_sets if isinstance(key_set, Hierarchy) and set(key_set.levels) & set(names)]
     hierarchy = places[0] if places else None
-    others = [name for name in asked if hierarchy is None or name not in hierarchy.levels]
+    others = [name for name in names if hierarchy is None or name not in hierarchy.levels]
     domain = domain_of(table, schema, others, given) if others else Domain({"none": [0]})
     return hierarchical_plan(publication, domain, hierarchy, key_sets, schema.table.public_totals)
 
@@ -133,12 +133,12 @@ def comparison(backend: Backend, made: Synthetic, table: str, columns: Sequence[
     program = counts_program(
         backend, job, table, price, columns=made.domain.columns, domain=made.domain, max_rows=made.max_rows
     )
-    found: Answer = run(program, backend)
-    return found
+    distances: Answer = run(program, backend)
+    return distances
 
 
 def stream_of_counts(  # noqa: PLR0917
-    backend: Backend, table: str, price: Price, columns: Columns, domain: Declarations, options: Mapping[str, Any]
+    backend: Backend, table: str, price: Price, columns: ColumnNames, domain: Declarations, options: Mapping[str, Any]
 ) -> Stream:
     """A stream of counts of one table under one charge."""
     price_of_counts(backend.terms, price, "a stream")
@@ -163,8 +163,8 @@ def stream_of_counts(  # noqa: PLR0917
         stream.receipt, stream.closing = receipt, [] if held is None else [held.close]
         return stream
 
-    found: Stream = run(replace(program, join=opened), backend, payment=payment)
-    return found
+    opened_stream: Stream = run(replace(program, join=opened), backend, payment=payment)
+    return opened_stream
 
 
 def suggest_keys(backend: Backend, column: str, price: Price) -> Declared:
@@ -172,28 +172,26 @@ def suggest_keys(backend: Backend, column: str, price: Price) -> Declared:
     name, column = find_column(column, backend.schemas)
     if not backend.schemas[name].fields[column].unknown:
         raise BadParameter("column", f"{name}.{column}", "must be declared with dp.unknown_keys()")
-    released = frame_of(backend, name).group_by(quoted(column)).agg(n=count()).release(price)
-    found = [value for value in released[column] if value is not None]
-    if not found:
+    released = release_query(frame_of(backend, name).group_by(quoted(column)).agg(n=count()), price)
+    named = [value for value in released[column] if value is not None]
+    if not named:
         raise NoEstimate
-    return keys(found)
+    return keys(named)
 
 
 def _compared(answer: Answer) -> bytes:
-    found = {"distances": [float(d) for d in answer.value], "error": answer.error_at(CONFIDENCE), "spent": answer.cost}
-    return json.dumps({"compared": found}, separators=(",", ":")).encode()
+    body = {"distances": [float(d) for d in answer.value], "error": answer.error_at(CONFIDENCE), "spent": answer.cost}
+    return json.dumps({"compared": body}, separators=(",", ":")).encode()
 
 
 def _workload_words(workload: Asked | None) -> str:
     return workload if isinstance(workload, str) else "its default workload" if workload is None else "its workload"
 
 
-def price_or_budget(
-    budget: Measure | None, epsilon: Number | Price | None, delta: Number | None, rho: Number | None
-) -> Price:
+def price_or_budget(budget: Measure | None, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Price:
     """The price of a promise, or of numbers; not of both."""
     if budget is None:
-        return Price.of(epsilon, delta, rho)
+        return Price(epsilon, delta, rho)
     if (epsilon, delta, rho) != (None, None, None):
         raise BadParameter("budget", str(budget), "must stand alone: give it, or epsilon, delta and rho")
     match budget:

@@ -51,20 +51,20 @@ def make_target_plan(backend: Backend, queries: Sequence[Query], targets: Sequen
 
     def at(amount: Fraction, weights: Sequence[float]) -> Quote:
         paid = replace(price, rho=amount) if in_rho else replace(price, epsilon=amount)
-        return backend.quote(weighed([one.question for one in kept], weights), paid)
+        return backend.quote(weighed([target.question for target in kept], weights), paid)
 
     def shares(quote: Quote) -> list[float]:
-        return [one.share(quote, level) for one in kept]
+        return [target.share(quote, level) for target in kept]
 
     weights = [1.0] * len(queries)
     for _ in range(ROUNDS):
-        found = shares(at(Fraction(1), weights))
-        middle = sum(found) / len(found)
-        weights = [min(max(w * (r / middle) ** 2, 1e-6), 1e6) for w, r in zip(weights, found, strict=True)]
+        parts = shares(at(Fraction(1), weights))
+        middle = sum(parts) / len(parts)
+        weights = [min(max(w * (r / middle) ** 2, 1e-6), 1e6) for w, r in zip(weights, parts, strict=True)]
     even = [1.0] * len(queries)
     amount = min(rounded(least(lambda a, ws=some: max(shares(at(a, ws))) <= 1)) for some in (even, weights))  # type: ignore[misc]
     quote = next(q for q in (at(amount, weights), at(amount, even)) if max(shares(q)) <= 1)
-    alone = [_amount(backend.quote((one.question,), replace(price, error=one.wanted))) for one in kept]
+    alone = [_amount(backend.quote((target.question,), replace(price, error=target.wanted))) for target in kept]
     texts = [ledger_text([query]) for query in queries]
     paid = _certified_price(backend, quote, price)
     step = QueryStep(paid, tuple(query.plan.outcome for query in queries))
@@ -99,18 +99,18 @@ def _amount(quote: Quote) -> Fraction:
 
 def _certified_price(backend: Backend, quote: Quote, price: Price) -> Quote:
     """The same noise for a certified bound on what it costs, where that is lower than the sum."""
-    asked = quote.allowance
-    if not isinstance(asked, Approx) or not asked.delta or any(part.selects for part in quote.parts):
+    given_amounts = quote.allowance
+    if not isinstance(given_amounts, Approx) or not given_amounts.delta or any(part.selects for part in quote.parts):
         return quote
     questions: Sequence[Prepared] = quote.questions
-    if backend.quote_beyond(questions, replace(price, epsilon=asked.epsilon), 1.0) is None:
+    if backend.quote_beyond(questions, replace(price, epsilon=given_amounts.epsilon), 1.0) is None:
         return quote
     try:
-        bound = rounded(number(compose([quote.plan.event]).epsilon(delta=asked.delta).upper, "epsilon"))
+        bound = rounded(number(compose([quote.plan.event]).epsilon(delta=given_amounts.delta).upper, "epsilon"))
     except (NoPrice, NotATheorem):
         return quote
-    if bound >= asked.epsilon:
+    if bound >= given_amounts.epsilon:
         return quote
-    allowed = Approx(bound, asked.delta)
+    allowed = Approx(bound, given_amounts.delta)
     stated = Stated(quote.plan.event, allowed.epsilon, allowed.delta)
     return replace(quote, plan=replace(quote.plan, price=stated), allowance=allowed)

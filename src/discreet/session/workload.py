@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,12 +25,19 @@ def read_all(queries: Iterable[T | str], read: Callable[[str], T]) -> tuple[T, .
     """Questions that may be texts, each of them read."""
     if isinstance(queries, str) or not isinstance(queries, Iterable):
         raise BadParameter("queries", "one query", "must be a list: [query]")
-    found = tuple(read(query) if isinstance(query, str) else query for query in queries)
-    if not found:
+    read_queries = tuple(read(query) if isinstance(query, str) else query for query in queries)
+    if not read_queries:
         raise BadParameter("queries", "none", "must be at least one query")
-    if any(getattr(query, "own_price", None) is not None for query in found):
+    if any(getattr(query, "own_price", None) is not None for query in read_queries):
         raise BadParameter("queries", "a text with OPTIONS(...)", "must state no cost: all have one cost together")
-    return found
+    return read_queries
+
+
+def release_together(backend: Backend, queries: Sequence[Query], price: Price) -> Several[TableAnswer]:
+    """Pay once, then answer all."""
+    check_keys(queries)
+    answers: Several[TableAnswer] = run(together(backend, queries, price), backend, Several)
+    return answers
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,7 +49,7 @@ class Workload:
 
     def preview(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -53,24 +60,22 @@ class Workload:
 
         ``rows``: in a group of how many rows.
         """
-        return Several(self._program(Price.of(epsilon, delta, rho, None, confidence)).previews(self.backend, rows))
+        return Several(self._program(Price(epsilon, delta, rho, None, confidence)).previews(self.backend, rows))
 
     def release(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+        self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Several[TableAnswer]:
         """Pay once, then answer all."""
-        check_keys(self.queries)
-        answers: Several[TableAnswer] = run(self._program(Price.of(epsilon, delta, rho)), self.backend, Several)
-        return answers
+        return release_together(self.backend, self.queries, Price(epsilon, delta, rho))
 
     def explain(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+        self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan of each question; with a price also the noise that they share."""
         if epsilon is None and rho is None:
-            return Explanation(Several(tell(one, None) for one in prepared_of(self.queries)))
-        quote = self._program(Price.of(epsilon, delta, rho)).answer.quote
-        return Explanation(Several(tell(one, quote) for one in quote.questions))
+            return Explanation(Several(tell(prepared, None) for prepared in prepared_of(self.queries)))
+        quote = self._program(Price(epsilon, delta, rho)).answer.quote
+        return Explanation(Several(tell(question, quote) for question in quote.questions))
 
     def _program(self, price: Price) -> Program:
         return together(self.backend, self.queries, price)

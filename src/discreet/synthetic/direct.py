@@ -16,12 +16,13 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.messages import Message
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.shown import brief
@@ -41,7 +42,6 @@ JOINT = 1 << 22
 RESIDUALS = "residuals"
 NAMES = ("marginals", "hierarchical", "least squares", "identity", RESIDUALS, f"{RESIDUALS} and least squares")
 _SHARES = 1 << 20
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Answers:
 
     receipt: Receipt | None = None
     """What a session charged for it."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
     __repr__ = brief
 

@@ -18,6 +18,7 @@ from math import ceil, prod, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.residuals import (
@@ -43,7 +44,6 @@ LARGEST = 1 << 100
 _FINE = 1 << 20
 _TRIES = 64
 _AT_ONCE = 4096
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

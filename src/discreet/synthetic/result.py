@@ -22,6 +22,7 @@ from discreet.errors import BadParameter
 from discreet.exact import Number, positive, significant
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
+from discreet.messages import Message
 from discreet.picture import new_figure
 from discreet.privacy.promises.events import Composed, Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -67,7 +68,7 @@ class Synthetic(PublicRows):
     """The bound on memory, in bytes, that was stated before starting."""
     receipt: Receipt | None = None
     """What it was paid with, if a session paid for it."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
     """What a session chose for it: caps, bounds; and what it paid for that."""
     max_rows: int | None = None
     """How many rows of a unit counted in a session's table: what it is compared with counts as many."""
@@ -207,7 +208,7 @@ class Synthetic(PublicRows):
         """What was done and paid, step by step."""
         done = [f"{i}. {step}: {event}" for i, (step, event) in enumerate(self.run.spending.events, 1)]
         end = "" if self.run.complete else " (cancelled: the rest of the budget was not spent)"
-        return "\n".join([*self.notes, *done, f"spent {self.promise}{end}"])
+        return "\n".join([*map(str, self.notes), *done, f"spent {self.promise}{end}"])
 
     def __repr__(self) -> str:
         return f"Synthetic({len(self.codes)} rows of {len(self.domain)} columns, spent {self.promise})"

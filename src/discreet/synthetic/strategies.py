@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.tree import BRANCHINGS, Tree
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 EXPLICIT = 1024
 """The most cells for which a tree or matrix is written out."""

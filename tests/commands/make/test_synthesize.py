@@ -70,8 +70,8 @@ def test_a_cap_is_chosen_out_of_the_price_and_told(visits: Path, tmp_path: Path)
     done = run("synthesize", visits, tmp_path / "made.csv", *asked)
     assert done.exit_code == 0, done.output
     words = " ".join(done.output.split())
-    assert "a cap, chosen here" in words
-    assert "epsilon 1/10 of it was spent on a profile" in words
+    assert "were scaled down to that. This takes" in words
+    assert "epsilon 1/10 of the cost was spent on a profile" in words
     assert "left: epsilon 0," in words
     shown = run("synthesize", visits, tmp_path / "more.csv", *asked, "--json")
     assert len(json.loads(shown.stdout)["notes"]) == 2

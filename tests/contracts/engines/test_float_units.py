@@ -19,7 +19,6 @@ from discreet.engines.spark.engine import Spark
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import jobs
 from discreet.query.plan.work import AnyWork, Work
-from discreet.session.price import Price
 from tests.contracts.engines.lab import Lab, Numbers, every_engine, numbers
 
 SALT = "0123456789abcdef0123456789abcdef"
@@ -87,7 +86,7 @@ def session(engine: Engine, sources: Mapping[str, Any]) -> dp.Session:
 
 def works(text: str, asking: dp.Session) -> list[AnyWork]:
     """What the engine is asked, without noise."""
-    quote = asking.sql(text).quote(Price(1))
+    quote = asking.sql(text).quote(epsilon=1)
     sets = zip(quote.parts, quote.plan.sets, quote.plan.selections, strict=True)
     return [job.work for part, noised, selection in sets for job in jobs(part, noised, selection, SALT)]
 

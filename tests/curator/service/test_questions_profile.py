@@ -73,7 +73,7 @@ def test_synthetic_rows_choose_what_is_open_in_their_own_charge(tmp_path: Path) 
             assert jobs._free.acquire(timeout=60)
         found = jobs.state(ANN, number)
         assert (found["state"], found["result"]["rows"]) == ("done", 10)
-        assert "a cap, chosen here" in found["result"]["story"][0]
+        assert "were scaled down to that" in found["result"]["story"][0]
         (line,) = curator.ledger.entries(kind=ChargeRecord.KIND)
         assert line.entry.sequence == number
 

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from discreet.arrays import Floats
 from discreet.learning.inference import least_squares
 from discreet.learning.inference.least_squares import Units, coefficients, solve
 from discreet.learning.inference.noise_law import Noise, quantile
-from discreet.learning.sums import Floats, upper
+from discreet.learning.sums import upper
 
 RNG = np.random.default_rng(7)
 TRUTH = np.array([0.04, 0.2, -0.16])

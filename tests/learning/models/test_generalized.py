@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.arrays import Floats
 from discreet.errors import BadData, BadParameter
 from discreet.learning.inference.noise_law import Noise
 from discreet.learning.models import generalized
 from discreet.learning.models.generalized import Logit, PoissonRegression, newton_sums
-from discreet.learning.sums import Floats
 from discreet.learning.unit_weights import Weights, unit_weights
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import GDP, ZCDP

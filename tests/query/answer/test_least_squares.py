@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.query.answer.least_squares import Floats, Totals, on_grid, whole_in_turn
+from discreet.arrays import Floats
+from discreet.query.answer.least_squares import Totals, on_grid, whole_in_turn
 
 ROLLUP = Totals((2, 3), ((0, 1), (0,), ()), (Fraction(4), Fraction(9), Fraction(1, 2)))
 CUBE = Totals((2, 3), ((0, 1), (0,), (1,), ()), (Fraction(4), Fraction(9), Fraction(2), Fraction(1, 2)))

@@ -89,7 +89,9 @@ def test_few_people_in_many_groups_are_not_counted_with_the_noise_of_ten_rows() 
     table = dp.table({"id": list(range(400)), "g": keys}, unit="id", columns={"g": dp.keys(keys)})
     own = dp.Session(t=table, budget=dp.Pure(1))
     answer = own.sql("SELECT g, COUNT(*) AS n FROM t GROUP BY g").release(epsilon="0.3")
-    assert answer.released[0].part.caps.max_rows < 10
+    most = answer.released[0].part.caps.max_rows
+    assert most is not None
+    assert most < 10
 
 
 @pytest.mark.parametrize("text", [

@@ -26,7 +26,6 @@ from discreet.query.plan.schema import Caps, Schema, Stored
 from discreet.query.plan.work import AnyWork, Exact, TotalsWork
 from discreet.query.run import _closed
 from discreet.randomness import SystemBits
-from discreet.session.price import Price
 from tests.query.choose.test_clips import law as law_of_ascent
 
 CHOSEN_CAPS = True
@@ -88,7 +87,7 @@ def runs(
         {"id": pa.array([u for u, _ in rows], pa.int64()), "k": pa.array([k for _, k in rows], pa.int64())}
     )
     own = dp.Session(t=dp.table(source, unit="id"), budget=dp.Pure(1), engine=engine)
-    asked = own.sql(text).quote(Price(1))
+    asked = own.sql(text).quote(epsilon=1)
     assert asked.choosing is not None
     many = asked.choosing.parts[0].clips
     for ends in product(range(len(SHORT)), repeat=many):
@@ -194,7 +193,7 @@ def gain(table: Table, most: int, few: int = 1) -> int:
     source = pa.table({name: pa.array(values, pa.int64()) for name, values in columns})
     listed = dp.table(source, unit="id", columns={"g": dp.keys([0, 1])})
     own = dp.Session(t=listed, budget=dp.Pure(1), engine=memory())
-    asked = own.sql("SELECT g, COUNT(DISTINCT v) AS d FROM t GROUP BY g").quote(Price(1))
+    asked = own.sql("SELECT g, COUNT(DISTINCT v) AS d FROM t GROUP BY g").quote(epsilon=1)
     assert asked.choosing is not None
     (measure,) = asked.choosing.parts[0].distinct
     works = [_pairs_kept(asked.choosing, 0, measure, cap, _Zeros()) for cap in (most, few)]

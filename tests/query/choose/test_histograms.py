@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.query.choose.classes import SIGNED_POWERS
-from discreet.query.choose.histograms import Histogram, bounds_from, centre_from
+from discreet.query.choose.histograms import ReleasedHistogram, bounds_from, centre_from
 from discreet.query.choose.open_parts import open_part
 from discreet.query.lower.lower import LoweredMeasure
 
@@ -23,11 +23,11 @@ def measure(text: str = "AVG(x)", **rows: object) -> LoweredMeasure:
     return opened.part.measures[0]
 
 
-def of(values: list[int], many: float = 100.0, scale: float = 1.0) -> Histogram:
+def of(values: list[int], many: float = 100.0, scale: float = 1.0) -> ReleasedHistogram:
     counts = np.zeros(len(SIGNED_POWERS) + 1)
     for value in values:
         counts[SIGNED_POWERS.index((1 if value > 0 else -1) * abs(value).bit_length())] += many
-    return Histogram(counts, scale, gaussian=False)
+    return ReleasedHistogram(counts, scale, gaussian=False)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_days_are_bounded_by_years() -> None:
     days = measure("AVG(d)", d=[date(2024, 3, 1), date(2024, 4, 1)])
     counts = np.zeros(205)
     counts[124:126] = 100
-    bounds = bounds_from(Histogram(counts, 1.0, gaussian=False), days, 0)
+    bounds = bounds_from(ReleasedHistogram(counts, 1.0, gaussian=False), days, 0)
     assert bounds == (Fraction(124 * 366), Fraction(126 * 366))
 
 
 def test_typical_groups_need_groups_that_stand_out() -> None:
-    assert Histogram(np.array([10.0, 10, 10, 70]), 0.1, gaussian=False).typical_groups() == pytest.approx(10)
-    assert Histogram(np.array([1.0, 0, 2, 1]), 50.0, gaussian=True).typical_groups() is None
+    assert ReleasedHistogram(np.array([10.0, 10, 10, 70]), 0.1, gaussian=False).typical_groups() == pytest.approx(10)
+    assert ReleasedHistogram(np.array([1.0, 0, 2, 1]), 50.0, gaussian=True).typical_groups() is None

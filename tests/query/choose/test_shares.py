@@ -77,7 +77,7 @@ def test_keys_of_a_closed_query_are_selected_beside_one_that_chooses() -> None:
     for budget, price in ((dp.Approx(10, "1e-6"), {"epsilon": 1}), (dp.ZCDP(1, "1e-6"), {"rho": "1/10"})):
         own = dp.Session(t=table, budget=budget)
         texts = ["SELECT SUM(x) AS s FROM t", "SELECT g, COUNT(*) AS n FROM t GROUP BY g"]
-        quote = own.workload(texts)._program(Price.of(**price)).answer.quote
+        quote = own.workload(texts)._program(Price(**price)).answer.quote
         assert quote.choosing is not None
         assert [selection is not None for selection in quote.plan.selections].count(True) == 1
         assert len(own.workload(texts).release(**price)) == 2

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.arrays import Floats
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.statistics.budget import Moves, noise_for
 from discreet.privacy.promises.measures import ZCDP, Pure
-from discreet.query.answer.least_squares import Floats
 from discreet.query.estimate.error_bounds import Share, sum_error
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.statistics import Rows

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from scipy.stats import binom
 
+from discreet.arrays import Floats
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.promises.measures import ZCDP, Pure
@@ -21,7 +22,6 @@ from discreet.query.estimate.estimators import (
     Estimate,
     Estimates,
     Fitted,
-    Floats,
     Mean,
     Plain,
     Quantile,

@@ -10,16 +10,16 @@ from discreet.errors import NoEstimate
 from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.profile.choose_bounds import choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
-from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.histogram import UnitHistogram
 from discreet.query.profile.questions import About
 
 
-def values(sample: np.ndarray, scale: float = 5.0) -> Histogram:
+def values(sample: np.ndarray, scale: float = 5.0) -> UnitHistogram:
     powers = np.sign(sample) * np.floor(np.log2(np.maximum(np.abs(sample), 1)) + 1) * (sample != 0)
     counts = np.array([(powers == power).sum() for power in SIGNED_POWERS] + [0], dtype=float)
     counts += np.random.default_rng(1).laplace(0, scale, len(counts))
     labels = (*SIGNED_POWERS, SIGNED_POWERS[-1] + 1)
-    return Histogram(About.VALUES, "x", labels, tuple(counts.tolist()), scale, gaussian=False, step=Fraction(1))
+    return UnitHistogram(About.VALUES, "x", labels, tuple(counts.tolist()), scale, gaussian=False, step=Fraction(1))
 
 
 def test_positive_values_start_at_zero_and_the_tail_is_cut_where_noise_would_be_larger() -> None:
@@ -62,10 +62,10 @@ def test_of_values_beyond_all_classes_nobody_says_what_is_cut(sample: np.ndarray
 def test_dates_beyond_all_years_are_said_to_be_so() -> None:
     years = tuple(range(FIRST_YEAR, LAST_YEAR + 1))
     counts = tuple(900.0 * (year in (2000, LAST_YEAR)) for year in (*years, 9999))
-    found = choose_bounds(Histogram(About.VALUES, "d", (*years, LAST_YEAR + 1), counts, 1.0, gaussian=False))
+    found = choose_bounds(UnitHistogram(About.VALUES, "d", (*years, LAST_YEAR + 1), counts, 1.0, gaussian=False))
     assert found.farther
     inside = choose_bounds(
-        Histogram(About.VALUES, "d", (*years, LAST_YEAR + 1), (0.0, *counts[:-2], 0.0), 1.0, gaussian=False)
+        UnitHistogram(About.VALUES, "d", (*years, LAST_YEAR + 1), (0.0, *counts[:-2], 0.0), 1.0, gaussian=False)
     )
     assert not inside.farther
 
@@ -85,5 +85,5 @@ def test_noise_alone_gives_no_bounds() -> None:
 def test_dates_get_the_years_that_stand_out() -> None:
     labels = (*range(FIRST_YEAR, LAST_YEAR + 1), LAST_YEAR + 1)
     counts = [900.0 if label in (2019, 2021) else 0.0 for label in labels]
-    found = choose_bounds(Histogram(About.VALUES, "day", labels, tuple(counts), 2.0, gaussian=True))
+    found = choose_bounds(UnitHistogram(About.VALUES, "day", labels, tuple(counts), 2.0, gaussian=True))
     assert (found.declared.low, found.declared.high) == (date(2019, 1, 1), date(2021, 12, 31))

@@ -9,7 +9,7 @@ import discreet as dp
 from discreet.errors import BadData
 from discreet.query.answer.serialize import answer as written
 from discreet.query.choose.classes import SIGNED_POWERS
-from discreet.query.profile.histogram import Histogram, _scale
+from discreet.query.profile.histogram import UnitHistogram, _scale
 from discreet.query.profile.questions import COUNT, KEY, About, table_questions
 from discreet.session.price import Price
 from discreet.session.program import Program, QueryStep, run
@@ -24,23 +24,23 @@ def test_what_was_stored_is_read_back(budget: dp.Pure | dp.ZCDP) -> None:
     quote = session._backend.quote([one.prepared for one in asked], price)
     answers = run(Program((QueryStep(quote, tuple(one.prepared.outcome for one in asked)),)), session._backend)
     for one, answer in zip(asked, answers, strict=True):
-        first, second = Histogram.of(one, answer), Histogram.read(one, written(answer, "0.95"))
+        first, second = UnitHistogram.of(one, answer), UnitHistogram.read(one, written(answer, "0.95"))
         assert first.counts == pytest.approx(second.counts)
         assert first.scale == pytest.approx(second.scale, rel=1e-2)
         assert (first.gaussian, first.labels) == (second.gaussian, second.labels)
         assert first.gaussian is isinstance(budget, dp.ZCDP)
     with pytest.raises(BadData, match="other keys"):
-        Histogram.read(asked[0], written(answers[0], "0.95") | {"rows": [[0, 1.0]]})
+        UnitHistogram.read(asked[0], written(answers[0], "0.95") | {"rows": [[0, 1.0]]})
 
 
 def test_labels_are_words() -> None:
-    rows = Histogram(About.ROWS, "", tuple(range(32)), (0.0,) * 32, 1.0, gaussian=False)
+    rows = UnitHistogram(About.ROWS, "", tuple(range(32)), (0.0,) * 32, 1.0, gaussian=False)
     assert [rows.label(i) for i in (0, 3, 31)] == ["1", "4 to 5", "65,536 and more"]
-    keys = Histogram(About.KEYS, "clinic", ("North", None), (3.0, -1.0), 1.0, gaussian=False)
+    keys = UnitHistogram(About.KEYS, "clinic", ("North", None), (3.0, -1.0), 1.0, gaussian=False)
     assert [keys.label(i) for i in (0, 1)] == ["North", "NULL"]
     assert keys.shares().tolist() == [1.0, 0.0]
     many = len(SIGNED_POWERS)
-    values = Histogram(About.VALUES, "x", (*SIGNED_POWERS, 99), (0.0,) * (many + 1), 1.0, gaussian=False)
+    values = UnitHistogram(About.VALUES, "x", (*SIGNED_POWERS, 99), (0.0,) * (many + 1), 1.0, gaussian=False)
     ends = [values.label(i) for i in (0, many // 2, many // 2 + 1, many // 2 + 3, many - 1, many)]
     assert ends == ["-1.15292e+18 and less", "0", "1", "4 to 7", "1.15292e+18 and more", "NULL"]
     assert [values.label(many // 2 - i) for i in (1, 2, 3)] == ["-1", "-3 to -2", "-7 to -4"]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.query.profile.classes import STARTS
-from discreet.query.profile.histogram import Floats
 from discreet.query.profile.sizes import UnitSizes
 from discreet.query.profile.tails import tails
 from tests.query.profile.test_sizes import KINDS, histogram

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.checking.attacks.guessing import most_guessed
 from discreet.checking.attacks.table import AttackTable, Row
 from discreet.exact import Number, integer, positive
@@ -20,7 +21,6 @@ from discreet.mechanisms.additive.laplace import laplace
 from discreet.randomness import SystemBits, words
 
 _CODES, _DAYS = 20, 80 * 365
-Integers = NDArray[np.int64]
 
 
 def linkage(*, people: int = 2000, epsilon: Number = 1) -> AttackTable:

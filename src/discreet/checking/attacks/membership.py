@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.checking.attacks.table import AttackTable, Row
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.additive.gaussian import gaussian
@@ -20,8 +20,6 @@ from discreet.mechanisms.additive.laplace import laplace
 from discreet.mechanisms.base.sensitivity import L1, L2
 from discreet.privacy.promises.measures import small_probability
 from discreet.randomness import SystemBits, words
-
-Floats = NDArray[np.float64]
 
 
 def membership(

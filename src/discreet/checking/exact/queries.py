@@ -42,7 +42,6 @@ from discreet.query.lower.bounding import groups
 from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Stored, StoredKind
 from discreet.query.plan.work import AnyWork, Exact, UnitClasses
 from discreet.query.run import Quote, closed_quote
-from discreet.session.price import Price
 from discreet.session.query import Query
 
 SALT = "0123456789abcdef0123456789abcdef"
@@ -109,7 +108,7 @@ def check_query(
     backend = query.backend
     if rho is None and epsilon is None:
         rho, epsilon = (1, None) if isinstance(backend.terms.budget, ZCDP) else (None, 1)
-    quote = query.quote(Price(epsilon, rho=rho))
+    quote = query.quote(epsilon, rho=rho)
     chance = random.Random(seed)  # noqa: S311 - which tables to try, not noise
     trials = [
         Trial(quoted, engine or backend.engine, backend.schemas, load or (lambda _, table: table))

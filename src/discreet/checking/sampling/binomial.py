@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from discreet.arrays import Floats
 
 _GIVEN_AWAY = 1e-9
-
-Floats = NDArray[np.float64]
 
 
 def lower(seen: ArrayLike, of: ArrayLike, failure: float) -> Floats:

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.checking.exact.outputs import frozen
-from discreet.checking.sampling.binomial import Floats, lower, upper
+from discreet.checking.sampling.binomial import lower, upper
 from discreet.checking.sampling.observed import Outcome, Raised
 
 _THRESHOLDS = 400

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from discreet.commands.ask import AsJson, Bounds, Budget, DeclaredRows, File, Keys, LedgerFile, Name, Unit, open_session
-from discreet.commands.output import fail_plainly
+from discreet.commands.ask import Bounds, Budget, DeclaredRows, File, Keys, LedgerFile, Name, Unit, open_session
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
 from discreet.exact import significant
@@ -26,25 +26,25 @@ from discreet.privacy.promises.measures import Approx
 
 MODELS: dict[str, Any] = {"regression": LinearRegression, "bayes": CategoricalNB, "tree": HistogramTree}
 
-Out = Annotated[Path, typer.Argument(help="the file to write: .json")]
+ModelFile = Annotated[Path, typer.Argument(help="the file to write: .json")]
 Kind = Annotated[str, typer.Option("--model", help="regression, bayes or tree")]
 Features = Annotated[str, typer.Option(help="the columns to learn from, between commas")]
-Target = Annotated[str, typer.Option(help="the column to predict")]
-Epsilon = Annotated[str, typer.Option(help="what the model may cost")]
+PredictedColumn = Annotated[str, typer.Option(help="the column to predict")]
+ModelEpsilon = Annotated[str, typer.Option(help="what the model may cost")]
 Delta = Annotated[str, typer.Option(help="the delta of the cost; of the budget, if there is one")]
 
 
 @fail_plainly
 def learn_command(
     file: File,
-    out: Out,
+    out: ModelFile,
     *,
     model: Kind,
     features: Features,
-    target: Target,
+    target: PredictedColumn,
     unit: Unit,
     max_rows: DeclaredRows,
-    epsilon: Epsilon,
+    epsilon: ModelEpsilon,
     delta: Delta = "",
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
@@ -64,15 +64,17 @@ def learn_command(
     whole = Approx(budget or epsilon, delta) if budget or ledger is None else None
     session = open_session(options, whole, ledger, "", delta)
     names = [name.strip() for name in features.split(",")]
-    found: TableModel = session.learn(MODELS[model], options.table_name, features=names, target=target, epsilon=epsilon)
-    out.write_text(to_json(found))
-    told = describe(found, names, target)
+    fitted: TableModel = session.learn(
+        MODELS[model], options.table_name, features=names, target=target, epsilon=epsilon
+    )
+    out.write_text(to_json(fitted))
+    facts = describe(fitted, names, target)
     if as_json:
-        shown = {"file": str(out), "model": model, "about": told, "remaining": str(session.remaining)}
+        shown = {"file": str(out), "model": model, "about": facts, "remaining": str(session.remaining)}
         typer.echo(json.dumps(shown | {"remembered": ledger is not None}, ensure_ascii=False))
         return
     console = Console()
-    for line in told:
+    for line in facts:
         console.print(line, highlight=False, markup=False)
     console.print(f"wrote {out}", highlight=False)
     console.print(f"[dim]spent epsilon {epsilon}; left: {session.remaining}[/]", highlight=False)
@@ -84,15 +86,15 @@ def describe(model: TableModel, names: list[str], target: str) -> list[str]:
     """A few lines about what was learned: released numbers alone."""
     if isinstance(model, LinearRegression):
         slopes = zip(names, model.coef_.tolist(), model.coef_error_.tolist(), strict=True)
-        found = [f"{name}: {significant(slope, 4)} ± {significant(error, 2)}" for name, slope, error in slopes]
+        lines = [f"{name}: {significant(slope, 4)} ± {significant(error, 2)}" for name, slope, error in slopes]
         return [
-            *found,
+            *lines,
             f"{target} is about {significant(model.residual_std_, 3)} off a prediction",
             _rows(model.n_rows_),
         ]
     counts = zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True)
-    told = [f"{label}: about {count:,.0f} rows" for label, count in counts]
-    return [*told, *(model.describe(names).splitlines() if isinstance(model, HistogramTree) else [])]
+    lines = [f"{label}: about {count:,.0f} rows" for label, count in counts]
+    return [*lines, *(model.describe(names).splitlines() if isinstance(model, HistogramTree) else [])]
 
 
 def _rows(count: float) -> str:

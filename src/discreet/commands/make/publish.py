@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from discreet.commands.ask import AsJson, LedgerFile
-from discreet.commands.output import fail_plainly
+from discreet.commands.ask import LedgerFile
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 from discreet.privacy.promises.measures import Approx
 from discreet.query.plan.key_sets import Hierarchy, hierarchy
@@ -40,26 +40,29 @@ def publish_command(plan: Plan, out: Folder, *, ledger: LedgerFile = None, as_js
     """Publish tables over a hierarchy: integers that add up, each with its error, and a release card."""
     if out.exists() or not out.absolute().parent.is_dir():
         raise BadParameter("out", str(out), "must be a new folder, in a folder that is there")
-    asked = _read(plan)
-    ending = asked.get("format", "csv")
+    written = _read(plan)
+    ending = written.get("format", "csv")
     if ending not in ("csv", "parquet"):
         raise BadParameter("format", ending, "must be csv or parquet")
-    columns = {name: _column(name, data) for name, data in _section(asked, "columns").items()}
-    places = _places(plan.parent, _section(asked, "places"))
-    source = str(plan.parent / _needed(asked, "source"))
-    name = asked.get("table") or Path(source).stem
+    columns = {name: _column(name, data) for name, data in _section(written, "columns").items()}
+    places = _places(plan.parent, _section(written, "places"))
+    source = str(plan.parent / _needed(written, "source"))
+    name = written.get("table") or Path(source).stem
     wanted = publication(
-        _needed(asked, "tables"), weights=asked.get("weights"), split=asked.get("split"), rows=bool(asked.get("rows"))
+        _needed(written, "tables"),
+        weights=written.get("weights"),
+        split=written.get("split"),
+        rows=bool(written.get("rows")),
     )
     declared = table(
         source,
-        unit=_needed(asked, "unit"),
+        unit=_needed(written, "unit"),
         columns=columns,
-        max_rows=asked.get("max_rows"),
+        max_rows=written.get("max_rows"),
         key_sets=places,
-        public_totals=_totals(plan.parent, asked.get("public_totals", []), places),
+        public_totals=_totals(plan.parent, written.get("public_totals", []), places),
     )
-    price = Approx(str(_needed(asked, "epsilon")), str(_needed(asked, "delta")))
+    price = Approx(str(_needed(written, "epsilon")), str(_needed(written, "delta")))
     session = Session({name: declared}, budget=price if ledger is None else None, ledger=ledger)
     made = session.tabulate(name, wanted, price.epsilon, delta=price.delta)
     out.mkdir()
@@ -83,28 +86,28 @@ def publish_command(plan: Plan, out: Folder, *, ledger: LedgerFile = None, as_js
 
 def _read(plan: Path) -> dict[str, Any]:
     try:
-        asked = tomllib.loads(plan.read_text(encoding="utf-8"))
+        written = tomllib.loads(plan.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise BadParameter("plan", str(plan), "must be a TOML file that can be read") from None
-    if "invariants" in asked:
-        raise BadParameter("invariants", asked["invariants"], _INVARIANTS)
-    for name in asked:
+    if "invariants" in written:
+        raise BadParameter("invariants", written["invariants"], _INVARIANTS)
+    for name in written:
         if name not in _NAMES:
             raise BadParameter("plan", name, f"must have only {', '.join(sorted(_NAMES))}")
-    return asked
+    return written
 
 
-def _needed(asked: Mapping[str, Any], name: str) -> Any:
-    if name not in asked:
+def _needed(section: Mapping[str, Any], name: str) -> Any:
+    if name not in section:
         raise BadParameter(name, None, "must be given in the plan")
-    return asked[name]
+    return section[name]
 
 
-def _section(asked: Mapping[str, Any], name: str) -> dict[str, Any]:
-    found = asked.get(name, {})
-    if not isinstance(found, dict):
-        raise BadParameter(name, found, f"must be a section: [{name}]")
-    return found
+def _section(written: Mapping[str, Any], name: str) -> dict[str, Any]:
+    section = written.get(name, {})
+    if not isinstance(section, dict):
+        raise BadParameter(name, section, f"must be a section: [{name}]")
+    return section
 
 
 def _column(name: str, data: Any) -> Declared:
@@ -119,8 +122,8 @@ def _places(folder: Path, given: Mapping[str, Any]) -> list[Hierarchy]:
     if not given:
         return []
     levels = _needed(given, "levels")
-    found = _public_file(folder / _needed(given, "file"), "places", levels, text=levels)
-    return [hierarchy(given.get("name", "places"), levels, table=found, other=given.get("other"))]
+    places = _public_file(folder / _needed(given, "file"), "places", levels, text=levels)
+    return [hierarchy(given.get("name", "places"), levels, table=places, other=given.get("other"))]
 
 
 def _totals(folder: Path, given: Any, places: list[Hierarchy]) -> list[PublicTotals]:

@@ -13,21 +13,23 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Printed
 
-from discreet.commands.ask import AsJson, Bounds, Budget, File, Keys, LedgerFile, Name, Rows, Unit, open_session
-from discreet.commands.output import fail_plainly
+from discreet.commands.ask import Bounds, Budget, File, Keys, LedgerFile, Name, Rows, Unit, open_session
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
+from discreet.messages import Interface
 from discreet.privacy.promises.measures import Approx
 from discreet.synthetic.result import Synthetic
 
-Out = Annotated[Path, typer.Argument(help="the file to write: .parquet or .csv")]
-Epsilon = Annotated[str, typer.Option(help="what the rows may cost")]
+RowsFile = Annotated[Path, typer.Argument(help="the file to write: .parquet or .csv")]
+RowsEpsilon = Annotated[str, typer.Option(help="what the rows may cost")]
 Delta = Annotated[str, typer.Option(help="the delta of the cost; of the budget, if there is one")]
 Count = Annotated[int, typer.Option("--rows", help="how many; about as many as count, if left out")]
 Workload = Annotated[str, typer.Option(help='which counts shall be right, such as "all 2-way"; by default, all 3-way')]
-Columns = Annotated[
+SomeColumns = Annotated[
     str, typer.Option(help="some columns, between commas; by default all with bounds or keys, and truth")
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="half the time for slightly more error")]
@@ -36,15 +38,15 @@ Quick = Annotated[bool, typer.Option("--quick", help="half the time for slightly
 @fail_plainly
 def synthesize_command(
     file: File,
-    out: Out,
+    out: RowsFile,
     *,
     unit: Unit,
-    epsilon: Epsilon,
+    epsilon: RowsEpsilon,
     delta: Delta = "",
     max_rows: Rows = "",
     rows: Count = 0,
     workload: Workload = "",
-    columns: Columns = "",
+    columns: SomeColumns = "",
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
@@ -87,7 +89,7 @@ def _print(made: Synthetic, out: Path, remaining: str, as_json: bool, *, remembe
             "spent": str(made.promise),
             "remaining": remaining,
             "complete": made.run.complete,
-            "notes": list(made.notes),
+            "notes": [note.as_json(Interface.COMMAND) for note in made.notes],
             "report": [{"columns": q.columns, "distance": q.distance, "noise": q.noise} for q in report],
             "remembered": remembered,
         }
@@ -99,7 +101,7 @@ def _print(made: Synthetic, out: Path, remaining: str, as_json: bool, *, remembe
         printed.add_row(" x ".join(q.columns), f"{q.distance:.3f}", f"{q.noise:.3f}")
     console.print(printed)
     for note in made.notes:
-        console.print(f"[dim]{note}[/]", highlight=False)
+        console.print(f"[dim]{escape(note.text(Interface.COMMAND))}[/]", highlight=False)
     end = "" if made.run.complete else "; stopped before its end, and charged in full"
     console.print(f"wrote {len(made):,} rows to {out}{end}", highlight=False)
     console.print(

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, ConfigFile, Days, Reason, given_amount, open_curator_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import ConfigFile, Days, Reason, given_amount, open_curator_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 
 analyst_app = typer.Typer(help="Add, cap and revoke analysts.", no_args_is_help=True)
@@ -39,16 +39,16 @@ def add_analyst(
 
     cap = given_amount(epsilon, delta, rho, "cap")
     with open_curator_of(config) as curator:
-        known = curator.ledger.populations
+        populations = curator.ledger.populations
         curator.access.check_free(name)
-        for one in population or known:
-            if one not in known:
-                raise BadParameter("population", one, f"must be one of {', '.join(known)}")
+        for budget_name in population or populations:
+            if budget_name not in populations:
+                raise BadParameter("population", budget_name, f"must be one of {', '.join(populations)}")
             if cap is not None:
-                check_cap(known[one], cap)
+                check_cap(populations[budget_name], cap)
         curator.ledger.owner.add_analyst(check_analyst(name))
-        for one in population or known:
-            curator.ledger.owner.grant(name, one, cap)
+        for budget_name in population or populations:
+            curator.ledger.owner.grant(name, budget_name, cap)
         token = curator.access.issue(name, Role.ANALYST, days=days)
     typer.echo(json.dumps({"name": name, "token": token}) if as_json else token)
 
@@ -78,22 +78,22 @@ def grant_analyst(
 def list_analysts(config: ConfigFile, as_json: AsJson = False) -> None:
     """All analysts and their caps."""
     with open_curator_of(config) as curator:
-        found = [
+        listed = [
             {
-                "name": one.name,
-                "revoked": one.revoked,
-                "caps": {p: None if cap is None else str(cap) for p, cap in one.caps.items()},
+                "name": analyst.name,
+                "revoked": analyst.revoked,
+                "caps": {p: None if cap is None else str(cap) for p, cap in analyst.caps.items()},
             }
-            for one in curator.ledger.analysts.values()
+            for analyst in curator.ledger.analysts.values()
         ]
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(listed))
         return
     table = Table("analyst", "", "population", "cap", box=None)
-    for one in found:
-        state, caps = "revoked" if one["revoked"] else "", one["caps"]
+    for row in listed:
+        state, caps = "revoked" if row["revoked"] else "", row["caps"]
         for place, cap in caps.items() if isinstance(caps, dict) and caps else [("", "")]:
-            table.add_row(escape(str(one["name"])), state, escape(place), escape("its budget" if cap is None else cap))
+            table.add_row(escape(str(row["name"])), state, escape(place), escape("its budget" if cap is None else cap))
     Console().print(table)
 
 

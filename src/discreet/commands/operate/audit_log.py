@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from discreet.commands.locations import AsJson, LedgerOrConfig, open_ledger_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import LedgerOrConfig, open_ledger_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.ledger.records import ChargeRecord, read_record
 
 if TYPE_CHECKING:

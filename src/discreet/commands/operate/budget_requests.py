@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, ConfigFile, Reason, given_amount, open_curator_of
+from discreet.commands.locations import ConfigFile, Reason, given_amount, open_curator_of
 from discreet.commands.operate.remote import TokenFile, Url, check_address, read_token
-from discreet.commands.output import fail_plainly
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.curator.client.transport import Transport
 from discreet.errors import BadParameter
 

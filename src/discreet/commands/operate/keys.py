@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, ledger_location
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import LedgerOrConfig, Reason, ledger_location
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter, LedgerUnsafe
 from discreet.ledger.signing import make_key, open_key
 

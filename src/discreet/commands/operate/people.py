@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, ConfigFile, Days, Reason, open_curator_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import ConfigFile, Days, Reason, open_curator_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 
 if TYPE_CHECKING:

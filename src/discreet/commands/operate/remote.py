@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.output import fail_plainly, gauge
+from discreet.commands.output import AsJson, fail_plainly, gauge
 from discreet.curator.client.client import RemoteSession, connect
 from discreet.curator.client.transport import Transport
 from discreet.errors import BadParameter
@@ -31,7 +31,6 @@ TokenFile = Annotated[
     Path | None, typer.Option("--token-file", help=f"a file with your token; else {VARIABLE} of the environment")
 ]
 Dataset = Annotated[str, typer.Option("--dataset", help="which data set of the curator; needed if there are several")]
-AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 _HERE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -47,10 +46,10 @@ def is_address(text: str) -> bool:
 def read_token(file: Path | None) -> str:
     """Your token, from a file that only you can read, or from the environment."""
     if file is None:
-        found = os.environ.get(VARIABLE, "")
-        if not found:
+        token = os.environ.get(VARIABLE, "")
+        if not token:
             raise BadParameter("token-file", None, f"must name a file with your token, or {VARIABLE} must hold it")
-        return found
+        return token
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         raise BadParameter("token-file", str(file), "must not be readable by others: chmod 600")
     return file.read_text(encoding="utf-8").strip()
@@ -76,18 +75,23 @@ def history_command(url: Url, *, token_file: TokenFile = None, as_json: AsJson =
         raise BadParameter("url", url, "must be the address of a curator; what a ledger holds: discreet audit-log")
     check_address(url)
     transport = Transport(url, read_token(token_file))
-    found: list[dict[str, Any]] = []
-    while more := transport.get(f"/api/ledger?limit=1000&after={found[-1]['sequence'] if found else 0}")["entries"]:
-        found += more
+    entries: list[dict[str, Any]] = []
+    while more := transport.get(f"/api/ledger?limit=1000&after={entries[-1]['sequence'] if entries else 0}")["entries"]:
+        entries += more
     rows = [
-        {"number": one["sequence"], "time": one["time"], "query": one["body"]["query"], "price": one["body"]["price"]}
-        for one in found
-        if one["kind"] == "charge"
+        {
+            "number": entry["sequence"],
+            "time": entry["time"],
+            "query": entry["body"]["query"],
+            "price": entry["body"]["price"],
+        }
+        for entry in entries
+        if entry["kind"] == "charge"
     ]
     if as_json:
         typer.echo(json.dumps(rows))
         return
-    prices = {one["sequence"]: one["price"] for one in found}
+    prices = {entry["sequence"]: entry["price"] for entry in entries}
     table = Table("number", "time", "paid", "question", box=None)
     for row in rows:
         price = str(prices[row["number"]])
@@ -99,15 +103,16 @@ def history_command(url: Url, *, token_file: TokenFile = None, as_json: AsJson =
 def show_budget(url: str, file: Path | None, as_json: bool) -> None:
     """Where your budgets stand at a curator."""
     check_address(url)
-    found: list[Mapping[str, Any]] = Transport(url, read_token(file)).get("/api/budget")
+    standings: list[Mapping[str, Any]] = Transport(url, read_token(file)).get("/api/budget")
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(standings))
         return
     table = Table("people", "budget", "spent", "", "left", box=None)
-    for one in found:
-        left = one["remaining_epsilon"]
+    for standing in standings:
+        left = standing["remaining_epsilon"]
         table.add_row(
-            escape(one["population"]), escape(one["budget"]["text"]), gauge(one["share"]), f"{one['share']:.1%}",
-            escape(one["remaining"]["text"] if left is None else f"epsilon {significant(left, 4)}"),
+            escape(standing["population"]), escape(standing["budget"]["text"]), gauge(standing["share"]),
+            f"{standing['share']:.1%}",
+            escape(standing["remaining"]["text"] if left is None else f"epsilon {significant(left, 4)}"),
         )  # fmt: skip
     Console().print(table)

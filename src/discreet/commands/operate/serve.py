@@ -38,29 +38,35 @@ def serve_command(
     from discreet.curator.service.opening import open_curator
     from discreet.curator.wire.server import check_secure, start
 
-    found = read_config(config)
+    configured = read_config(config)
     console = Console()
-    address, number = host or found.host, port or found.port
+    address, number = host or configured.host, port or configured.port
     check_address(address, number)  # before a token is made
-    check_certificate(found.certificate, found.certificate_key)
-    if found.wire is not None:
-        check_secure(address, found.certificate)
-        check_address(address, found.wire)
-    with closing(open_curator(found, create=True)) as curator:
+    check_certificate(configured.certificate, configured.certificate_key)
+    if configured.wire is not None:
+        check_secure(address, configured.certificate)
+        check_address(address, configured.wire)
+    with closing(open_curator(configured, create=True)) as curator:
         curator.serve()
-        beside = found.ledger if isinstance(found.ledger, Path) else config
+        beside = configured.ledger if isinstance(configured.ledger, Path) else config
         first_token(curator, beside.with_name("owner.token"), console)
         for caution in curator.cautions():
             console.print(f"[yellow]caution[/] {escape(caution)}")
         if curator.ledger.trouble is not None:
             console.print(f"[red]nothing is answered[/]: {escape(curator.ledger.trouble)}")
-    console.print(f"{'http' if found.certificate is None else 'https'}://{address}:{number}", highlight=False)
+    console.print(f"{'http' if configured.certificate is None else 'https'}://{address}:{number}", highlight=False)
     os.environ[CONFIG] = str(config.resolve())
-    if found.wire is not None:
-        console.print(f"postgresql://{address}:{found.wire}", highlight=False)
+    if configured.wire is not None:
+        console.print(f"postgresql://{address}:{configured.wire}", highlight=False)
         port_of_clients = start(config.resolve())
         atexit.register(port_of_clients.terminate)
-    run(address, number, found.processes, certificate=found.certificate, certificate_key=found.certificate_key)
+    run(
+        address,
+        number,
+        configured.processes,
+        certificate=configured.certificate,
+        certificate_key=configured.certificate_key,
+    )
 
 
 def first_token(curator: Curator, file: Path, console: Console) -> None:

@@ -15,8 +15,8 @@ from rich.markup import escape
 from rich.table import Table
 from typer.core import TyperGroup
 
-from discreet.commands.locations import AsJson, ConfigFile, Days, Reason, open_curator_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import ConfigFile, Days, Reason, open_curator_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter
 from discreet.ledger.durable_files import create_file
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.curator.service.people import Role
     from discreet.curator.service.service import Curator
 
-Name = Annotated[str, typer.Argument(help="whose token; the owner's unless given")]
+TokenName = Annotated[str, typer.Argument(help="whose token; the owner's unless given")]
 Output = Annotated[Path | None, typer.Option(help="write it to a new file that only you can read")]
 _OWNER = "owner"
 _MONITOR = "monitor"
@@ -54,13 +54,13 @@ def write_token(token: str, path: Path) -> None:
 @token_app.command("issue")
 @fail_plainly
 def issue_token(
-    config: ConfigFile, name: Name = _OWNER, *, days: Days = 90, output: Output = None, as_json: AsJson = False
+    config: ConfigFile, name: TokenName = _OWNER, *, days: Days = 90, output: Output = None, as_json: AsJson = False
 ) -> None:
     """A new token for the owner, somebody by name, or "monitor" (counters only). It is shown once."""
     with open_curator_of(config) as curator:
         older = _valid(curator, name)
         token = curator.access.issue(name, _role(curator, name), days=days)
-    _show(name, token, output, as_json, {"still_valid": [one.identity for one in older]})
+    _show(name, token, output, as_json, {"still_valid": [older_token.identity for older_token in older]})
     if older and not as_json:
         many = "an older token is" if len(older) == 1 else f"{len(older)} older tokens are"
         typer.echo(f"{many} still valid; replace them with: discreet token rotate", err=True)
@@ -70,7 +70,7 @@ def issue_token(
 @fail_plainly
 def rotate_token(
     config: ConfigFile,
-    name: Name = _OWNER,
+    name: TokenName = _OWNER,
     *,
     days: Days = 90,
     reason: Reason = "rotated",
@@ -81,9 +81,9 @@ def rotate_token(
     with open_curator_of(config) as curator:
         older = _valid(curator, name)
         token = curator.access.issue(name, _role(curator, name), days=days)
-        for one in older:
-            curator.access.revoke(one.identity, reason=reason)
-    _show(name, token, output, as_json, {"revoked": [one.identity for one in older]})
+        for older_token in older:
+            curator.access.revoke(older_token.identity, reason=reason)
+    _show(name, token, output, as_json, {"revoked": [older_token.identity for older_token in older]})
 
 
 @token_app.command("revoke")
@@ -98,7 +98,7 @@ def revoke_token(
 ) -> None:
     """Revoke a token, at once on all servers."""
     with open_curator_of(config) as curator:
-        identities = [one.identity for one in _valid(curator, token)] if every else [_identity(token)]
+        identities = [valid_token.identity for valid_token in _valid(curator, token)] if every else [_identity(token)]
         for identity in identities:
             curator.access.revoke(identity, reason=reason)
     typer.echo(json.dumps({"revoked": identities}) if as_json else f"revoked: {', '.join(identities) or 'none'}")
@@ -109,21 +109,21 @@ def revoke_token(
 def list_tokens(config: ConfigFile, as_json: AsJson = False) -> None:
     """All tokens without their secrets."""
     with open_curator_of(config) as curator:
-        found = [
+        listed = [
             {
-                "token": one.identity,
-                "name": one.name,
-                "role": one.role.value,
-                "expires": one.expires.isoformat(timespec="seconds"),
-                "revoked": one.revoked,
+                "token": token.identity,
+                "name": token.name,
+                "role": token.role.value,
+                "expires": token.expires.isoformat(timespec="seconds"),
+                "revoked": token.revoked,
             }
-            for one in curator.access.tokens().values()
+            for token in curator.access.tokens().values()
         ]
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json.dumps(listed))
         return
     table = Table("token", "name", "role", "expires", "", box=None)
-    for row in found:
+    for row in listed:
         state = "revoked" if row["revoked"] else ""
         table.add_row(str(row["token"]), escape(str(row["name"])), str(row["role"]), str(row["expires"]), state)
     Console().print(table)
@@ -137,7 +137,7 @@ def _role(curator: Curator, name: str) -> Role:
 
 
 def _valid(curator: Curator, name: str) -> list[Token]:
-    return [one for one in curator.access.tokens().values() if one.name == name and not one.revoked]
+    return [token for token in curator.access.tokens().values() if token.name == name and not token.revoked]
 
 
 def _identity(token: str) -> str:

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from discreet.commands.ledger import ledger_app
-from discreet.commands.locations import AsJson, ConfigFile, LedgerOrConfig, Reason, ledger_location, open_ledger_of
-from discreet.commands.output import fail_plainly
+from discreet.commands.locations import ConfigFile, LedgerOrConfig, Reason, ledger_location, open_ledger_of
+from discreet.commands.output import AsJson, fail_plainly
 from discreet.errors import BadParameter, LedgerMismatch
 
 
@@ -29,10 +29,10 @@ def backup_ledger(
 
     if to.exists():
         raise BadParameter("to", str(to), "must not exist yet")
-    found = copy_ledger(ledger_location(config)[0], to)
+    copy = copy_ledger(ledger_location(config)[0], to)
     to.chmod(0o600)
-    shown = {"file": str(to), "entries": found.entries, "answers": found.answers}
-    typer.echo(json.dumps(shown) if as_json else f"{to}: {found}")
+    shown = {"file": str(to), "entries": copy.entries, "answers": copy.answers}
+    typer.echo(json.dumps(shown) if as_json else f"{to}: {copy}")
 
 
 @ledger_app.command("restore")
@@ -50,14 +50,14 @@ def restore_ledger(
     from discreet.ledger.verify import copy_ledger, verify_ledger
 
     location, _, head = ledger_location(config)
-    found = copy_ledger(backup, location)
+    copy = copy_ledger(backup, location)
     head = head or (Path(f"{location}.head") if isinstance(location, Path) else None)
     problems = list(verify_ledger(location, head=head).problems) if head is not None and head.exists() else []
-    shown = {"entries": found.entries, "answers": found.answers, "problems": problems}
+    shown = {"entries": copy.entries, "answers": copy.answers, "problems": problems}
     if as_json:
         typer.echo(json.dumps(shown))
     else:
-        typer.echo(f"restored: {found}")
+        typer.echo(f"restored: {copy}")
         for problem in problems:
             typer.echo(f"{problem}; see discreet ledger acknowledge", err=True)
     raise typer.Exit(1 if problems else 0)
@@ -96,11 +96,11 @@ def migrate_ledger(config: LedgerOrConfig, as_json: AsJson = False) -> None:
         database.set_up([])
     finally:
         database.close()
-    found = verify_ledger(location)
-    if not found.good:
-        raise LedgerMismatch(str(found))
-    shown = {"before": before, "now": VERSION, "entries": found.entries}
-    typer.echo(json.dumps(shown) if as_json else f"tables of version {before}, now {VERSION}; {found}")
+    report = verify_ledger(location)
+    if not report.good:
+        raise LedgerMismatch(str(report))
+    shown = {"before": before, "now": VERSION, "entries": report.entries}
+    typer.echo(json.dumps(shown) if as_json else f"tables of version {before}, now {VERSION}; {report}")
 
 
 @ledger_app.command("move-here")

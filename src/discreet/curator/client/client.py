@@ -78,7 +78,7 @@ def connect(url: str, token: str, dataset: str | None = None) -> RemoteSession:
     discreet.errors.BadParameter: url is 'curator.example', but it must be http:// or https:// and a host
     """
     transport = Transport(url, token)
-    names = [str(one["name"]) for one in transport.get("/api/datasets")]
+    names = [str(listed["name"]) for listed in transport.get("/api/datasets")]
     if dataset is None and len(names) != 1:
         raise BadParameter(
             "dataset", None, f"must be one of {', '.join(names) or 'none: you have no permission to ask'}"
@@ -136,9 +136,11 @@ class RemoteSession:
 
         One that is spelled as another ``dialect`` spells it is sent in our own spelling.
         """
-        found = through(READING, text, Given(self.schemas, dialect=dialect))
-        if isinstance(found, Question):
-            return RemoteQuery(self, found, text, self._prepared(found)) if dialect is None else self.ask(found)
+        question = through(READING, text, Given(self.schemas, dialect=dialect))
+        if isinstance(question, Question):
+            return (
+                RemoteQuery(self, question, text, self._prepared(question)) if dialect is None else self.ask(question)
+            )
         if dialect is not None:
             raise Unsupported("a subquery that is one value, in another dialect", "ask it without dialect=")
         return RemoteQuery(self, None, text, None)  # values of its subqueries are looked up, or released first, there
@@ -147,11 +149,11 @@ class RemoteSession:
         """A table, to be asked with verbs."""
         return Frame.about(name, self.schemas, self.ask)
 
-    def ask(self, asked: Question) -> RemoteQuery:
+    def ask(self, question: Question) -> RemoteQuery:
         """A question as a plan. It is sent as SQL: a plan that has no text is refused."""
-        prepared = self._prepared(asked)
-        tables = {name: one.fields for name, one in self.schemas.items()}
-        return RemoteQuery(self, asked, as_sql(asked, tables), prepared)
+        prepared = self._prepared(question)
+        tables = {name: schema.fields for name, schema in self.schemas.items()}
+        return RemoteQuery(self, question, as_sql(question, tables), prepared)
 
     def workload(self, queries: Sequence[RemoteQuery | str]) -> RemoteWorkload:
         """Several questions, planned and released together: what they share is released once."""
@@ -160,7 +162,7 @@ class RemoteSession:
     def plan(
         self,
         queries: Sequence[RemoteQuery | str],
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -172,15 +174,15 @@ class RemoteSession:
         What each gets is shown before anything is paid. Instead of a price, ``error`` may name an error for each
         question: the least price that keeps all of them is found.
         """
-        found = self.workload(queries).queries
-        kept = None if error is None else checked_targets(error, len(found))
-        body = {"sqls": [query.text for query in found]} | Price.of(epsilon, delta, rho, kept, confidence).texts()
-        return RemotePlan.shown(self.transport, self.path("plan"), body, found)
+        read = self.workload(queries).queries
+        kept = None if error is None else checked_targets(error, len(read))
+        body = {"sqls": [query.text for query in read]} | Price(epsilon, delta, rho, kept, confidence).texts()
+        return RemotePlan.shown(self.transport, self.path("plan"), body, read)
 
     def suggest_bounds(
         self,
         column: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -193,14 +195,14 @@ class RemoteSession:
         """
         table, name = find_column(column, self.schemas)
         _, step = sizes_question(table, name, self.schemas)
-        price = replace(Price.of(epsilon, delta, rho), confidence=SURE)
+        price = replace(Price(epsilon, delta, rho), confidence=SURE)
         body = {"table": table, "column": name, "key": new_key(key)} | price.texts()
         return suggested(f"{table}.{name}", step, RemoteAnswer(self.transport.post(self.path("bounds"), body)))
 
     def suggest_max_rows(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -214,13 +216,13 @@ class RemoteSession:
         ``where``: among the rows that satisfy a condition, such as those of one day.
         """
         frame = self[table] if where is None else self[table].filter(where)
-        asked = rows_question(frame, table, self.schemas[table].table, level, most)
-        return suggested_rows(asked.release(epsilon, delta=delta, rho=rho, key=key), level)
+        query = rows_question(frame, table, self.schemas[table].table, level, most)
+        return suggested_rows(query.release(epsilon, delta=delta, rho=rho, key=key), level)
 
     def synthesize(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -237,7 +239,7 @@ class RemoteSession:
         """
         if domain is not None:
             raise Unsupported("a domain of one's own of a remote session", _OWNER)
-        price = Price.of(epsilon, delta, rho)
+        price = Price(epsilon, delta, rho)
         job = self.start_synthesize(table, price, columns=columns, workload=workload, rows=rows, key=key, **options)
         return job.result()
 
@@ -260,7 +262,7 @@ class RemoteSession:
     def profile(
         self,
         table: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -268,10 +270,10 @@ class RemoteSession:
         key: str | None = None,
     ) -> Profile:
         """A private profile of a table, paid like any question. The same ``key`` gives it again, for nothing."""
-        asked = table_questions(table, self.schemas, columns)
+        questions = table_questions(table, self.schemas, columns)
         body = {"table": table, "columns": None if columns is None else list(columns), "key": new_key(key)}
-        reply = self.transport.post(self.path("profile"), body | Price.of(epsilon, delta, rho).texts())
-        return Profile.read(table, asked, reply["answer"]["answers"])
+        reply = self.transport.post(self.path("profile"), body | Price(epsilon, delta, rho).texts())
+        return Profile.read(table, questions, reply["answer"]["answers"])
 
     with_columns = _refused("with_columns", _OWNER)
     pmw = _refused("pmw", "use synthesize, whose rows answer any number of queries")
@@ -282,20 +284,22 @@ class RemoteSession:
     regress = _refused("regress", _OWNER)
     compare = _refused("compare", "the report of a job says how well its model fits what was measured")
 
-    def _prepared(self, asked: Question) -> Prepared | None:
+    def _prepared(self, question: Question) -> Prepared | None:
         """Refuse here, with the curator's message, what it would refuse from public metadata.
 
         Keys of public tables are read there, and long lists are sent in part; what depends on them is decided there.
         """
-        lowered = lower(asked, Given(self.schemas))
-        listed = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
-        known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
-        return bound(lowered, Given(self.schemas)) if listed and known else None
+        lowered = lower(question, Given(self.schemas))
+        listed = not any(
+            column["more_keys"] for name in lowered.tables for column in self.schema["tables"][name]["columns"]
+        )
+        all_keys = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
+        return bound(lowered, Given(self.schemas)) if listed and all_keys else None
 
     def continual(
         self,
         text: str,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         by: str,
         horizon: int,
@@ -313,27 +317,27 @@ class RemoteSession:
         """
         body = {"sql": text, "by": by, "horizon": horizon, "days": days, "method": read_method(method).value}
         body |= {} if max_rows is None else {"max_rows": max_rows}
-        body |= Price.of(epsilon, delta, rho).texts()
+        body |= Price(epsilon, delta, rho).texts()
         path = self.path(f"boards/{quote(name, safe='')}")
         sent = self.transport.post(path, body)
         return RemoteBoard(self.transport, path, sent["horizon"], sent["cost"])
 
     def answers(self) -> list[dict[str, Any]]:
         """The questions that you paid, oldest first."""
-        found: list[dict[str, Any]] = []
+        charges: list[dict[str, Any]] = []
         while True:
-            after = found[-1]["number"] if found else 0
+            after = charges[-1]["number"] if charges else 0
             more = self.transport.get(f"/api/answers?limit=1000&after={after}")["charges"]
             if not more:
-                return found
-            found += more
+                return charges
+            charges += more
 
     def answer(self, sequence: int) -> RemoteAnswer:
         """A stored answer, by the number of its charge. Costs nothing."""
-        found = self.answers_to(sequence)
-        if len(found) != 1:
+        answers = self.answers_to(sequence)
+        if len(answers) != 1:
             raise BadParameter("sequence", sequence, "must be of one query; answers_to(...) reads a workload")
-        return found[0]
+        return answers[0]
 
     def answers_to(self, sequence: int) -> tuple[RemoteAnswer, ...]:
         """The stored answers to a workload, by the number of its charge; of a question, its one answer."""
@@ -341,7 +345,7 @@ class RemoteSession:
 
     def _standing(self) -> Mapping[str, Any]:
         population = self.schema["population"]
-        return next(one for one in self.transport.get("/api/budget") if one["population"] == population)
+        return next(standing for standing in self.transport.get("/api/budget") if standing["population"] == population)
 
     def path(self, what: str) -> str:
         """Where this data set is asked."""
@@ -376,7 +380,7 @@ class RemoteQuery(Asked):
 
     def preview(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -385,12 +389,12 @@ class RemoteQuery(Asked):
         rows: int | None = None,
     ) -> RemotePreview:
         """Error bars and cost, and what would be left."""
-        body = {"sql": self.text} | Price.of(epsilon, delta, rho, error, confidence).texts() | _rows(rows)
+        body = {"sql": self.text} | Price(epsilon, delta, rho, error, confidence).texts() | _rows(rows)
         return RemotePreview.of(self.session.transport.post(self.session.path("preview"), body))
 
     def release(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -399,18 +403,16 @@ class RemoteQuery(Asked):
         key: str | None = None,
     ) -> RemoteAnswer:
         """Pay, then answer. The same ``key`` gives the same answer again, for nothing."""
-        price = Price.of(epsilon, delta, rho, error, confidence)
+        price = Price(epsilon, delta, rho, error, confidence)
         body = {"sql": self.text, "key": new_key(key)} | price.texts()
         return RemoteAnswer(self.session.transport.post(self.session.path("questions"), body))
 
-    def explain(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
-    ) -> str:
+    def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
         """The plan, with how far one unit reaches at each step; with a price also the noise. Free."""
         if epsilon is None and rho is None:
             if self.prepared is None:
                 raise BadParameter("epsilon", None, "must be given, such as 0.1: only the curator knows all keys")
-            return "\n".join(tell(one, None) for one in self.prepared.all)
+            return "\n".join(tell(prepared, None) for prepared in self.prepared.all)
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
 
     quote = _refused("a quote", "preview shows what it costs")
@@ -426,7 +428,7 @@ class RemoteWorkload:
 
     def preview(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -434,13 +436,13 @@ class RemoteWorkload:
         rows: int | None = None,
     ) -> tuple[RemotePreview, ...]:
         """Error bars of each question; the cost is that of all together."""
-        body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | _rows(rows)
+        body = self._body(Price(epsilon, delta, rho, None, confidence)) | _rows(rows)
         reply = self.session.transport.post(self.session.path("workload/preview"), body)
-        return tuple(RemotePreview.of(one) for one in reply["questions"])
+        return tuple(RemotePreview.of(shown) for shown in reply["questions"])
 
     def release(
         self,
-        epsilon: Number | Price | None = None,
+        epsilon: Number | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -448,16 +450,16 @@ class RemoteWorkload:
         key: str | None = None,
     ) -> tuple[RemoteAnswer, ...]:
         """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
-        body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | {"key": new_key(key)}
+        body = self._body(Price(epsilon, delta, rho, None, confidence)) | {"key": new_key(key)}
         return answers_of(self.session.transport.post(self.session.path("workload"), body))
 
     def explain(
-        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+        self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan of each question; with a price also the noise that they share. Free."""
         if epsilon is None and rho is None:
             return Explanation(Several(query.explain() for query in self.queries))
-        return Explanation(Several("\n".join(one.story) for one in self.preview(epsilon, delta=delta, rho=rho)))
+        return Explanation(Several("\n".join(shown.story) for shown in self.preview(epsilon, delta=delta, rho=rho)))
 
     def _body(self, price: Price) -> dict[str, Any]:
         return {"sqls": [query.text for query in self.queries]} | price.texts()

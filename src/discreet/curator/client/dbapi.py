@@ -232,8 +232,8 @@ class Cursor:
         spelled = self.connection.dialect
         text = bind(operation if spelled is None else respelled(operation, spelled), parameters or ())
         try:
-            asked = session.sql(text) if spelled is None else session.sql(OwnSpelling(text), dialect=spelled)
-            answer = asked.release(price, delta=delta if delta is not None else self.connection.delta, key=key)
+            query = session.sql(text) if spelled is None else session.sql(OwnSpelling(text), dialect=spelled)
+            answer = query.release(price, delta=delta if delta is not None else self.connection.delta, key=key)
             self._take(answer)
             self.answer, self.charge = answer, answer.number
             self.paid_before = key is not None and answer.paid_before
@@ -245,13 +245,13 @@ class Cursor:
         """Each statement is paid for; the rows are those of the last one."""
         if options.get("key") is not None:
             raise NotSupportedError("a key is for one statement")
-        for one in parameters:
-            self.execute(operation, one, **options)
+        for values in parameters:
+            self.execute(operation, values, **options)
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row; None after the last."""
-        found = self.fetchmany(1)
-        return found[0] if found else None
+        rows = self.fetchmany(1)
+        return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
         """The next rows."""

@@ -64,8 +64,8 @@ def ask_cell(line: str, cell: str, names: dict[str, Any]) -> Any:
 
 def _price(given: argparse.Namespace) -> Mapping[str, Any]:
     named = ("epsilon", "delta", "rho", "error", "confidence")
-    found = {name: getattr(given, name) for name in named if getattr(given, name) is not None}
-    return found if {"epsilon", "rho", "error"} & set(found) else {}
+    options = {name: getattr(given, name) for name in named if getattr(given, name) is not None}
+    return options if {"epsilon", "rho", "error"} & set(options) else {}
 
 
 def load_ipython_extension(shell: Shell) -> None:

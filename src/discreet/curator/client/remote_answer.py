@@ -34,14 +34,14 @@ class RemotePreview(Preview):
         """From the reply of a curator."""
         columns = tuple(
             ColumnPreview(
-                one["name"],
-                math.inf if one["error"] is None else float(one["error"]),
-                one["rows"],
-                one["unit"],
-                one.get("evenly", False),
-                one.get("relative"),
+                column["name"],
+                math.inf if column["error"] is None else float(column["error"]),
+                column["rows"],
+                column["unit"],
+                column.get("evenly", False),
+                column.get("relative"),
             )
-            for one in reply["columns"]
+            for column in reply["columns"]
         )
         left = reply["left_after"]["text"] if reply["affordable"] else reply["remaining"]
         return RemotePreview(
@@ -54,7 +54,7 @@ class RemotePreview(Preview):
             named_from=reply["named_from"],
             advice=reply["advice"],
             notes=tuple(map(Message.read, reply.get("notes", ()))),
-            shares=tuple((one["what"], one["share"]) for one in reply.get("shares", ())),
+            shares=tuple((share["what"], share["share"]) for share in reply.get("shares", ())),
             story=tuple(reply["story"]),
             reply=reply,
         )
@@ -161,11 +161,11 @@ class RemoteAnswer(Answered):
         if simultaneous and not stored:
             bars = self.errors(simultaneous=True)
             return {name: [_around(*pair) for pair in zip(self[name], bars[name], strict=True)] for name in bars}
-        found: dict[str, list[tuple[Any, Any] | None]] = {}
+        intervals: dict[str, list[tuple[Any, Any] | None]] = {}
         for name, column in stored.items():
             read = self._reader(name)
-            found[name] = [None if pair is None else (read(pair[0]), read(pair[1])) for pair in column]
-        return found
+            intervals[name] = [None if pair is None else (read(pair[0]), read(pair[1])) for pair in column]
+        return intervals
 
     def _bins(self) -> dict[str, float]:
         """Keys that are the lower ends of bins, and how wide these are."""
@@ -196,7 +196,7 @@ class RemoteAnswer(Answered):
 def answers_of(reply: Mapping[str, Any]) -> tuple[RemoteAnswer, ...]:
     """The answers in a reply: those of a workload, or one. All have the number and the papers of the one charge."""
     many = reply["answer"].get("answers", [reply["answer"]])
-    return tuple(RemoteAnswer({**reply, "answer": one}) for one in many)
+    return tuple(RemoteAnswer({**reply, "answer": part}) for part in many)
 
 
 _CALENDAR = 10_000_000

@@ -52,7 +52,7 @@ class RemoteBoard:
         try:
             sent = self.transport.post(f"{self.path}/advance", {"day": text, "confidence": level})
         except BadParameter:
-            again = [one for one in self.history(confidence=confidence) if one.day.isoformat() == text]
+            again = [released for released in self.history(confidence=confidence) if released.day.isoformat() == text]
             if not again:
                 raise
             return again[0]

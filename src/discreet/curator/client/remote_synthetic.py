@@ -26,8 +26,8 @@ class RemoteJob:
 
     def state(self) -> Mapping[str, Any]:
         """How it stands: ``state`` is running, done, failed or lost; ``doing`` is what is being done."""
-        found: Mapping[str, Any] = self.transport.get(f"/api/synthetic/{self.number}")
-        return found
+        state: Mapping[str, Any] = self.transport.get(f"/api/synthetic/{self.number}")
+        return state
 
     def cancel(self) -> None:
         """Stop it after the round that is under way: what was measured is kept, nothing is given back."""
@@ -35,14 +35,14 @@ class RemoteJob:
 
     def result(self) -> RemoteSynthetic:
         """Wait until it is done; Ctrl-C leaves the job as it is, to be asked for later."""
-        while (found := self.state())["state"] == "running":
+        while (state := self.state())["state"] == "running":
             time.sleep(_PAUSE)
-        if found["state"] == "failed":
+        if state["state"] == "failed":
             raise EngineFailed
-        if found["state"] == "lost":
+        if state["state"] == "lost":
             raise LedgerUnavailable("the job was charged, and lost with a server that ended")
         return RemoteSynthetic(
-            self.number, found["result"], self.transport.download(f"/api/synthetic/{self.number}/rows")
+            self.number, state["result"], self.transport.download(f"/api/synthetic/{self.number}/rows")
         )
 
 

@@ -257,7 +257,6 @@ class PlanOut(BaseModel):
     questions: list[PlannedQuestionOut]
     saving: float | None
     """The mean error (where errors were asked for, the price) beside that of asking one by one: 0.7 is 30 % less."""
-    notes: list[str] = []
 
 
 class PlanPreviewOut(WorkloadPreviewOut):

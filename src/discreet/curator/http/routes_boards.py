@@ -100,7 +100,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
 
     def out(name: str, board: Board, width: int, confidence: str) -> BoardOut:
         found = [one for one in board.history() if one.position >= width]
-        written = [boards.write_day(one, width or one.position, confidence) for one in found]
+        written = [one.as_dict(width or one.position, confidence) for one in found]
         return BoardOut(
             name=name, horizon=board.horizon, cost=str(board.price), confidence=confidence,
             days=[BoardDayOut(**one) for one in written],
@@ -141,6 +141,6 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
 
         def released() -> BoardDayOut:
             one = boards.advance(curator, caller, dataset, board, body.day, began=began)
-            return BoardDayOut(**boards.write_day(one, 1, body.confidence))
+            return BoardDayOut(**one.as_dict(1, body.confidence))
 
         return await run_sync(released)

@@ -271,10 +271,10 @@ class Access:
         if integer(days, "days", at_least=1) > 3660:
             raise BadParameter("days", days, "must be at most ten years")
         if role is Role.ANALYST:
-            known = self._ledger.analysts.get(name)
-            if known is None:
+            analyst = self._ledger.analysts.get(name)
+            if analyst is None:
                 raise BadParameter("analyst", name, "must be added first")
-            if known.revoked:
+            if analyst.revoked:
                 raise BadParameter("analyst", name, "must not be revoked, which is permanent: add a new name")
         elif role is not Role.MONITOR and name != OWNER:
             person = people_of(self._ledger.look()).get(name)
@@ -303,25 +303,25 @@ class Access:
     def seen(self, header: str | None) -> bool:
         """Whether this server knows the token of this header, without reading the ledger; it may be invalid by now."""
         _, _, identity, secret = _parts(header)
-        found = self._known[1].get(identity)
-        return hmac.compare_digest(found.digest if found else _digest(""), _digest(secret)) and found is not None
+        token = self._known[1].get(identity)
+        return hmac.compare_digest(token.digest if token else _digest(""), _digest(secret)) and token is not None
 
     def who(self, header: str | None) -> Caller:
         """Who sent this Authorization header; refuses with the same message whatever is wrong with it."""
         scheme, prefix, identity, secret = _parts(header)
         state = self._ledger.look()
-        found = self._tokens(state).get(identity)
-        good = hmac.compare_digest(found.digest if found else _digest(""), _digest(secret))
+        token = self._tokens(state).get(identity)
+        good = hmac.compare_digest(token.digest if token else _digest(""), _digest(secret))
         if (
-            found is None
+            token is None
             or not good
             or prefix != PREFIX
             or scheme.lower() != "bearer"
-            or found.revoked
-            or found.expires <= self._clock()
+            or token.revoked
+            or token.expires <= self._clock()
         ):
             raise Refusal.unauthorised()
-        return self.caller(state, found.name, found.role, found.identity, found.expires)
+        return self.caller(state, token.name, token.role, token.identity, token.expires)
 
     def caller(self, state: State, name: str, role: Role, token: str, expires: datetime) -> Caller:
         """Somebody with the rights that they have now; refused if they have none any more."""
@@ -354,12 +354,12 @@ class Access:
 
     def _tokens(self, state: State) -> Mapping[str, Token]:
         given, taken = (tuple(state.acts.get(kind.KIND, ())) for kind in (TokenRecord, TokenRevokedRecord))
-        seen, known = self._known
+        seen, tokens = self._known
         if (len(given), len(taken)) != seen:
             dead = {read_act(TokenRevokedRecord, act).token for act in taken}
-            known = {token.identity: token for token in (_token(act, dead) for act in given)}
-            self._known = (len(given), len(taken)), known
-        return known
+            tokens = {token.identity: token for token in (_token(act, dead) for act in given)}
+            self._known = (len(given), len(taken)), tokens
+        return tokens
 
 
 def _token(act: Act, dead: set[str]) -> Token:

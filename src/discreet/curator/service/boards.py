@@ -20,27 +20,17 @@ from discreet.curator.service.service import Curator
 from discreet.errors import BadParameter
 from discreet.ledger.owner_acts import check_name
 from discreet.ledger.state import StreamPosition
-from discreet.query.answer.serialize import plain
-from discreet.session.board import Board, BoardDay, parameters
+from discreet.session.board import Board, BoardDay, BoardTerms, plan_board
 from discreet.session.ledger_budget import LedgerBoard, stream_name
 from discreet.session.price import Price
-from discreet.session.query import prepared_of
-from discreet.session.session import session_of
+from discreet.session.query import prepared_of, read_query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoardQuestion:
+class BoardQuestion(BoardTerms):
     """What a dashboard asks, of which days, and at which price."""
 
     sql: str
-    by: str
-    horizon: int
-    days: int | None
-    price: Price
-    method: str = Method.BEST.value
-    """What gets noise, as in ``session.continual``."""
-    max_rows: int | None = None
-    """Rows of one unit that count on one day; the table's own cap if left out."""
 
     @classmethod
     def read(cls, query: str, written: Mapping[str, Any]) -> BoardQuestion:
@@ -53,31 +43,24 @@ class BoardQuestion:
 
 
 def opened(
-    curator: Curator, caller: Caller, dataset: str, name: str, asked: BoardQuestion
+    curator: Curator, caller: Caller, dataset: str, name: str, question: BoardQuestion
 ) -> tuple[Board, LedgerBoard]:
     """A dashboard as it stands, or a new one. No data is touched, and nothing is spent."""
-    known, people = curator.dataset(caller, dataset)
-    written = parameters(
-        asked.by, asked.horizon, asked.days, asked.price, people.neighbours, method=asked.method,
-        max_rows=asked.max_rows,
-    )  # fmt: skip
+    registered, people = curator.dataset(caller, dataset)
     record = LedgerBoard(
-        curator.ledger, dataset, caller.name, name=check_name(name, "name"), query=asked.sql.strip(),
-        parameters=written, folder=_folder(curator),
+        curator.ledger, dataset, caller.name, name=check_name(name, "name"), query=question.sql.strip(),
+        parameters=question.texts(people.neighbours), folder=_folder(curator),
     )  # fmt: skip
-    session = session_of(curator.open(known).backend.serving(record.budget_store))
-    query = session.sql(asked.sql)
+    backend = curator.open(registered).backend.serving(record.budget_store)
+    query = read_query(backend, question.sql)
     check_size(prepared_of([query]), curator.config.limits)
-    board = session.continual(
-        query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, method=asked.method,
-        max_rows=asked.max_rows, record=record,
-    )  # fmt: skip
+    board = plan_board(backend, query, question, record=record)
     return board, record
 
 
-def open_board(curator: Curator, caller: Caller, dataset: str, name: str, asked: BoardQuestion) -> Board:
+def open_board(curator: Curator, caller: Caller, dataset: str, name: str, question: BoardQuestion) -> Board:
     """Open a dashboard and pay for all of its days; the same again changes nothing."""
-    board, record = opened(curator, caller, dataset, name, asked)
+    board, record = opened(curator, caller, dataset, name, question)
     record.pay(board.price)
     return board
 
@@ -85,10 +68,10 @@ def open_board(curator: Curator, caller: Caller, dataset: str, name: str, asked:
 def find_board(curator: Curator, caller: Caller, dataset: str, name: str) -> Board:
     """A dashboard of the caller, as its charge describes it."""
     curator.dataset(caller, dataset)
-    known = curator.ledger.stream(stream_name(caller.name, dataset, name))
-    if known is None:
+    stream = curator.ledger.stream(stream_name(caller.name, dataset, name))
+    if stream is None:
         raise Refusal.nothing_here()
-    charge = curator.ledger.charge(known.charge).record
+    charge = curator.ledger.charge(stream.charge).record
     return opened(curator, caller, dataset, name, BoardQuestion.read(charge.query, charge.parameters))[0]
 
 
@@ -97,8 +80,8 @@ def advance(
 ) -> BoardDay:
     """Read one more day and release it; it is kept before the reply leaves, on the grid of time."""
     board = find_board(curator, caller, dataset, name)
-    known, _ = curator.dataset(caller, dataset)
-    with curator.open(known).engine.reserved(caller.name):
+    registered, _ = curator.dataset(caller, dataset)
+    with curator.open(registered).engine.reserved(caller.name):
         released = board.advance(day)
     if began is not None:
         curator.grid_of(dataset).hold(began)
@@ -108,21 +91,8 @@ def advance(
 def listed(curator: Curator, caller: Caller, dataset: str) -> dict[str, StreamPosition]:
     """The caller's dashboards of a data set by name, oldest first."""
     curator.dataset(caller, dataset)
-    found = {tuple(json.loads(name)): one for name, one in curator.ledger.look().streams.items()}
-    return {name: one for (by, of, name), one in found.items() if (by, of) == (caller.name, dataset)}
-
-
-def write_day(one: BoardDay, width: int, confidence: str) -> dict[str, Any]:
-    """A released day, or the sums of the last days, as JSON."""
-    answer = one.window(width)
-    return {
-        "day": one.day.isoformat(),
-        "position": one.position,
-        "width": width,
-        "columns": list(answer.columns),
-        "rows": [[plain(row[name]) for name in answer.columns] for row in answer.rows],
-        "errors": {name: [plain(e) for e in bars] for name, bars in answer.errors(confidence).items()},
-    }
+    streams = {tuple(json.loads(name)): stream for name, stream in curator.ledger.look().streams.items()}
+    return {name: position for (by, of, name), position in streams.items() if (by, of) == (caller.name, dataset)}
 
 
 def _folder(curator: Curator) -> Path:

@@ -43,10 +43,10 @@ def _copies(folder: Path, config: ServerSection) -> Path:
 
 
 def _quantum(value: Any, place: str) -> Fraction:
-    found = number(value, place)
-    if not Fraction(1, 100) <= found <= 60:
-        raise BadParameter(place, found, "must be between 0.01 and 60 seconds")
-    return found
+    exact = number(value, place)
+    if not Fraction(1, 100) <= exact <= 60:
+        raise BadParameter(place, exact, "must be between 0.01 and 60 seconds")
+    return exact
 
 
 def _optional_quantum(value: Any, place: str) -> Fraction | None:
@@ -188,17 +188,17 @@ def _place(text: str | None, folder: Path) -> str | Path | None:
 
 
 def _datasets(data: Any) -> dict[str, ConfiguredDataset]:
-    found: dict[str, ConfiguredDataset] = {}
-    for name, one in table_of(data, "datasets").items():
-        read = read_section(ConfiguredDataset, one, f"datasets.{declarations.read_name(name, 'datasets')}")
-        found[name] = read if read.population else read.model_copy(update={"population": name})
-    funded = {one.population for one in found.values() if one.budget is not None}
-    for name, one in found.items():
-        if one.population not in funded:
+    datasets: dict[str, ConfiguredDataset] = {}
+    for name, declared in table_of(data, "datasets").items():
+        read = read_section(ConfiguredDataset, declared, f"datasets.{declarations.read_name(name, 'datasets')}")
+        datasets[name] = read if read.population else read.model_copy(update={"population": name})
+    funded = {declared.population for declared in datasets.values() if declared.budget is not None}
+    for name, declared in datasets.items():
+        if declared.population not in funded:
             raise BadParameter(
-                f"datasets.{name}.budget", None, f"must be given once for the people of {one.population!r}"
+                f"datasets.{name}.budget", None, f"must be given once for the people of {declared.population!r}"
             )
-    return found
+    return datasets
 
 
 def _limits(data: Any) -> Limits:

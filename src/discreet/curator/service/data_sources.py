@@ -56,8 +56,8 @@ def read_source(source: str) -> RemoteTable | None:
     True
     """
     address, _, table = source.partition(_SPLIT)
-    scheme, found, _ = address.partition("://")
-    if not found:
+    scheme, separator, _ = address.partition("://")
+    if not separator:
         return None
     must = 'must be a file, or such as "postgresql://reader@host/database::table" or "sc://host:15002::table"'
     shown = f"{scheme}://..."
@@ -90,12 +90,12 @@ def on_store(source: str) -> bool:
 
 def engine_of(sources: Iterable[str]) -> RemoteEngine | ObjectStore | None:
     """The server or store that all tables of a data set lie on; None for files."""
-    found = {object_store() if on_store(source) else _server(read_source(source)) for source in sources}
-    if len(found) > 1:
+    places = {object_store() if on_store(source) else _server(read_source(source)) for source in sources}
+    if len(places) > 1:
         raise BadParameter(
             "source", "several places", "must be in one place for all tables of a data set: they are joined there"
         )
-    place = next(iter(found), None)
+    place = next(iter(places), None)
     if isinstance(place, RemoteEngine) and place.kind == "postgres":
         return RemoteEngine(place.kind, _with_password(place.address))
     return place

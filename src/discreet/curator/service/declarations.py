@@ -39,7 +39,7 @@ from discreet.query.plan.types import Value
 
 CAPS = ("max_rows", "max_groups", "max_rows_per_group")
 RULES = {"either": Rule.EITHER, "zcdp": Rule.ZCDP, "basic": Rule.BASIC}
-NEIGHBOURS = {one.name.lower(): one for one in Neighbours}
+NEIGHBOURS = {neighbours.name.lower(): neighbours for neighbours in Neighbours}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,15 +94,17 @@ class Dataset:
 
     def completed(self) -> Dataset:
         """The tables as they are registered: each says how many rows of one unit count."""
-        return Dataset(tables={name: one.completed() for name, one in self.tables.items()})
+        return Dataset(tables={name: declared.completed() for name, declared in self.tables.items()})
 
     def knowing(self, columns: Mapping[str, tuple[str, ...]]) -> Dataset:
         """The tables with the columns that they have when they are registered."""
-        return Dataset(tables={name: replace(one, known_columns=columns[name]) for name, one in self.tables.items()})
+        return Dataset(
+            tables={name: replace(declared, known_columns=columns[name]) for name, declared in self.tables.items()}
+        )
 
     def without_known_columns(self) -> Dataset:
         """The tables as the owner declares them."""
-        return Dataset(tables={name: replace(one, known_columns=None) for name, one in self.tables.items()})
+        return Dataset(tables={name: replace(declared, known_columns=None) for name, declared in self.tables.items()})
 
     def marks(self, root: Path) -> list[str]:
         """By what the private tables can be recognised."""
@@ -267,17 +269,17 @@ class TableSection(Section):
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
-        found = self.declared()
+        declared = self.declared()
         try:
-            data_sources.read_source(found.source)
+            data_sources.read_source(declared.source)
             table(
                 [],
-                unit=found.unit,
-                columns=found.columns,
-                public=found.public,
-                key_sets=found.key_sets,
-                public_totals=found.public_totals,
-                **found.caps,
+                unit=declared.unit,
+                columns=declared.columns,
+                public=declared.public,
+                key_sets=declared.key_sets,
+                public_totals=declared.public_totals,
+                **declared.caps,
             )
         except BadParameter as wrong:
             raise wrong.renamed(f".{wrong.name}") from None
@@ -289,9 +291,9 @@ class TableSection(Section):
             source=self.source,
             unit=self.unit,
             public=self.public,
-            columns={name: one.declared() for name, one in self.columns.items()},
+            columns={name: column.declared() for name, column in self.columns.items()},
             caps={name: cap for name in CAPS if (cap := getattr(self, name)) is not None},
-            key_sets=tuple(one.declared() for one in self.key_sets),
+            key_sets=tuple(key_set.declared() for key_set in self.key_sets),
             public_totals=tuple(totals.declared() for totals in self.public_totals),
             known_columns=None if self.known_columns is None else tuple(self.known_columns),
         )
@@ -309,8 +311,8 @@ def read_tables(data: Any, place: str) -> Dataset:
         raise BadParameter(place, {}, "must have at least one table")
     return Dataset(
         tables={
-            _sql_name(name, place): read_section(TableSection, one, f"{place}.{name}").declared()
-            for name, one in tables.items()
+            _sql_name(name, place): read_section(TableSection, table, f"{place}.{name}").declared()
+            for name, table in tables.items()
         }
     )
 
@@ -333,33 +335,35 @@ def _sql_name(name: str, place: str) -> str:
 
 def write(dataset: Dataset) -> dict[str, Any]:
     """The declaration as plain data, to be kept in the ledger."""
-    return {"tables": {name: _write_table(one) for name, one in dataset.tables.items()}}
+    return {"tables": {name: _write_table(declared) for name, declared in dataset.tables.items()}}
 
 
-def _write_table(one: DeclaredTable) -> dict[str, Any]:
-    data: dict[str, Any] = {"source": one.source}
-    if one.unit is not None:
-        data["unit"] = one.unit
-    if one.public:
+def _write_table(table: DeclaredTable) -> dict[str, Any]:
+    data: dict[str, Any] = {"source": table.source}
+    if table.unit is not None:
+        data["unit"] = table.unit
+    if table.public:
         data["public"] = True
-    data |= dict(one.caps)
-    if one.key_sets:
-        data["key_sets"] = [_write_key_set(key_set) for key_set in one.key_sets]
-    if one.public_totals:
-        data["public_totals"] = [_write_totals(totals) for totals in one.public_totals]
-    if one.known_columns is not None:
-        data["known_columns"] = list(one.known_columns)
-    return data | {"columns": {name: write_column(column) for name, column in one.columns.items()}}
+    data |= dict(table.caps)
+    if table.key_sets:
+        data["key_sets"] = [_write_key_set(key_set) for key_set in table.key_sets]
+    if table.public_totals:
+        data["public_totals"] = [_write_totals(totals) for totals in table.public_totals]
+    if table.known_columns is not None:
+        data["known_columns"] = list(table.known_columns)
+    return data | {"columns": {name: write_column(column) for name, column in table.columns.items()}}
 
 
-def _write_key_set(one: KeySet) -> dict[str, Any]:
-    dates = [name for place, name in enumerate(one.columns) if any(isinstance(row[place], date) for row in one.rows)]
-    other = one.other if isinstance(one, Hierarchy) else None
-    listed = [row for row in one.rows if other is None or row[-1] != other]
+def _write_key_set(key_set: KeySet) -> dict[str, Any]:
+    dates = [
+        name for place, name in enumerate(key_set.columns) if any(isinstance(row[place], date) for row in key_set.rows)
+    ]
+    other = key_set.other if isinstance(key_set, Hierarchy) else None
+    listed = [row for row in key_set.rows if other is None or row[-1] != other]
     rows = [[value.isoformat() if isinstance(value, date) else value for value in row] for row in listed]
-    data: dict[str, Any] = {"name": one.name} if isinstance(one, Hierarchy) else {}
+    data: dict[str, Any] = {"name": key_set.name} if isinstance(key_set, Hierarchy) else {}
     data |= {} if other is None else {"other": other}
-    return data | {"columns": list(one.columns), "rows": rows} | ({"dates": dates} if dates else {})
+    return data | {"columns": list(key_set.columns), "rows": rows} | ({"dates": dates} if dates else {})
 
 
 def _write_totals(totals: PublicTotals) -> dict[str, Any]:
@@ -415,10 +419,10 @@ def read_promise(data: Any, place: str) -> Measure:
 
 
 def _exact(value: Any, place: str) -> Fraction:
-    found = number(str(value) if isinstance(value, float) else value, place)
-    if found < 0:
+    exact = number(str(value) if isinstance(value, float) else value, place)
+    if exact < 0:
         raise BadParameter(place, value, "must be at least 0")
-    return found
+    return exact
 
 
 def read_rule(data: Any, place: str) -> Rule | None:

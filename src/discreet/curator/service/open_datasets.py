@@ -87,8 +87,8 @@ class Plans:
 
     def shown(self, key: Hashable, seen: object) -> list[dict[str, Any]] | None:
         """A preview that was made when the ledger had what it has now. To be looked at only."""
-        found = self._shown.get(key)
-        return None if found is None or found[0] != seen else found[1]
+        shown = self._shown.get(key)
+        return None if shown is None or shown[0] != seen else shown[1]
 
     def show(self, key: Hashable, seen: object, preview: list[dict[str, Any]]) -> None:
         """Keep a preview; the oldest one goes."""
@@ -119,42 +119,42 @@ class OpenDatasets:
 
     def close(self) -> None:
         """End all engines."""
-        for found in self._open.values():
-            found.engine.close()
+        for opened in self._open.values():
+            opened.engine.close()
 
     def engines(self) -> list[Isolated]:
         """The engines of all data sets that are open."""
         with self._lock:
-            return [found.engine for found in self._open.values()]
+            return [opened.engine for opened in self._open.values()]
 
     def left_out(self) -> dict[str, tuple[str, ...]]:
         """The columns that came after a data set was registered, by its name."""
         with self._lock:
-            found = {name: one.engine.left_out() for name, one in self._open.items()}
-        return {name: columns for name, columns in found.items() if columns}
+            left_out = {name: opened.engine.left_out() for name, opened in self._open.items()}
+        return {name: columns for name, columns in left_out.items() if columns}
 
-    def get(self, known: Dataset, people: Callable[[], Population]) -> OpenDataset:
+    def get(self, dataset: Dataset, people: Callable[[], Population]) -> OpenDataset:
         """A data set, opened: once, until the owner describes it anew."""
-        found = self.opened(known)
-        if found is not None:
-            return found
+        opened = self.opened(dataset)
+        if opened is not None:
+            return opened
         with self._lock:
-            found = self._open.get(known.name)
-            if found is None or found.about != known.about or not found.current():
-                if found is not None:
-                    found.engine.close()
-                found = self._open[known.name] = self._opened(known, people())
-            return found
+            opened = self._open.get(dataset.name)
+            if opened is None or opened.about != dataset.about or not opened.current():
+                if opened is not None:
+                    opened.engine.close()
+                opened = self._open[dataset.name] = self._opened(dataset, people())
+            return opened
 
-    def opened(self, known: Dataset) -> OpenDataset | None:
+    def opened(self, dataset: Dataset) -> OpenDataset | None:
         """A data set if it is open, as the owner describes it now."""
-        found = self._open.get(known.name)
-        return found if found is not None and found.about == known.about and found.current() else None
+        opened = self._open.get(dataset.name)
+        return opened if opened is not None and opened.about == dataset.about and opened.current() else None
 
-    def put(self, name: str, found: OpenDataset) -> None:
+    def put(self, name: str, opened: OpenDataset) -> None:
         """A data set that was opened already; the one before it is closed."""
         with self._lock:
-            before, self._open[name] = self._open.get(name), found
+            before, self._open[name] = self._open.get(name), opened
         if before is not None:
             before.engine.close()
 
@@ -162,10 +162,10 @@ class OpenDatasets:
         """The tables behind an engine of their own, if their declaration fits their columns."""
         engine = Isolated(self._config.limits, processes=self._config.engines, remote=dataset.engine())
         try:
-            tables = {table: one.at(self._config.data) for table, one in dataset.tables.items()}
+            tables = {table: declared.at(self._config.data) for table, declared in dataset.tables.items()}
             configured = self._config.datasets.get(name)
             originals: Originals = ()
-            allowed = {table: one.known_columns for table, one in dataset.tables.items()}
+            allowed = {table: declared.known_columns for table, declared in dataset.tables.items()}
             _allow(engine, tables, allowed)
             session = _session(tables, people, engine)
             if configured is not None and configured.prepared and dataset.engine() is None:
@@ -181,31 +181,31 @@ class OpenDatasets:
         """The tables with prepared copies for sources, and the files that were copied."""
         copied, originals = {}, []
         for table, schema in session.schemas.items():
-            one = copied[table] = schema.table
-            if one.public:
+            own = copied[table] = schema.table
+            if own.public:
                 continue
-            originals.append((one.source, file_facts(one.source)))
-            unit = None if one.unit in (None, EACH_ROW) else unit_column(str(one.unit))
+            originals.append((own.source, file_facts(own.source)))
+            unit = None if own.unit in (None, EACH_ROW) else unit_column(str(own.unit))
             digest = hashlib.sha256(f"{name}\n{table}".encode()).hexdigest()[:12]
             works = usual_works(session.sql, table, schema)
-            copy = engine.prepare(one.source, self._config.copies, f"copy_{digest}", unit, works)
-            copied[table] = replace(one, source=copy)
+            copy = engine.prepare(own.source, self._config.copies, f"copy_{digest}", unit, works)
+            copied[table] = replace(own, source=copy)
         return copied, tuple(originals)
 
-    def _opened(self, known: Dataset, people: Population) -> OpenDataset:
+    def _opened(self, dataset: Dataset, people: Population) -> OpenDataset:
         try:
-            return self.make(declarations.read(dict(known.about), known.name), people, known.name)
+            return self.make(declarations.read(dict(dataset.about), dataset.name), people, dataset.name)
         except DiscreetError as error:
-            log.error("%s cannot be opened: %s", known.name, error)
+            log.error("%s cannot be opened: %s", dataset.name, error)
             raise BadData("the data set cannot be opened now; the owner's log says why") from None
 
 
 def _allow(engine: Isolated, tables: Mapping[str, Table], allowed: Mapping[str, tuple[str, ...] | None]) -> None:
     """Let nobody ask about columns that came after the owner registered a table."""
-    for name, one in tables.items():
+    for name, table in tables.items():
         names = allowed[name]
         if names is not None:
-            engine.allow(one.source, names)
+            engine.allow(table.source, names)
 
 
 def _session(tables: Mapping[str, Table], people: Population, engine: Isolated) -> Session:

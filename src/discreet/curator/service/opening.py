@@ -39,15 +39,15 @@ def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> Non
 
     A budget that the ledger had before means that the file is out of date: the later act counts.
     """
-    people, known = curator.ledger.populations.get(configured.population), curator.ledger.datasets.get(name)
+    people, registered = curator.ledger.populations.get(configured.population), curator.ledger.datasets.get(name)
     if people is not None and configured.budget not in (None, *_budgets(curator.ledger, people.name)):
         raise BadParameter(
             f"datasets.{name}.budget",
             str(configured.budget),
             f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget",
         )
-    same = [declarations.write(one) for one in (configured.tables, configured.tables.completed())]
-    if known is not None and (known.retired or _declared(known) in same):
+    same = [declarations.write(tables) for tables in (configured.tables, configured.tables.completed())]
+    if registered is not None and (registered.retired or _declared(registered) in same):
         return
     try:
         curator.register(
@@ -61,14 +61,14 @@ def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> Non
             decision=configured.decision,
         )
     except AlreadyProtected:
-        known = curator.ledger.datasets.get(name)
-        if known is None or known.population != configured.population:  # else another server was quicker
+        registered = curator.ledger.datasets.get(name)
+        if registered is None or registered.population != configured.population:  # else another server was quicker
             raise
 
 
-def _declared(known: Dataset) -> dict[str, Any]:
+def _declared(dataset: Dataset) -> dict[str, Any]:
     """What the owner declared of a data set, without what the service noted of it."""
-    return declarations.write(declarations.read(dict(known.about), known.name).without_known_columns())
+    return declarations.write(declarations.read(dict(dataset.about), dataset.name).without_known_columns())
 
 
 def _budgets(ledger: Ledger, population: str) -> list[Measure]:

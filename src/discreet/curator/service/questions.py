@@ -18,8 +18,8 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.suggest import bounds_words
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.sql.dialects import OwnSpelling, frozen, respelled, utc_now
-from discreet.query.profile.histogram import Histogram
-from discreet.query.profile.questions import KEY, About, Asked, table_questions
+from discreet.query.profile.histogram import UnitHistogram
+from discreet.query.profile.questions import KEY, About, HistogramQuery, table_questions
 from discreet.session.backend import Backend
 from discreet.session.plan import Plan, check_plain
 from discreet.session.price import Price
@@ -42,9 +42,9 @@ def _fixed(texts: Sequence[str], dialect: str | None, asked_at: str | None) -> t
     return tuple(OwnSpelling(text) for text, _ in fixed), moment.isoformat() if named else None
 
 
-def _spelled(asked: SqlQuestion | WorkloadQuestion) -> dict[str, Any]:
+def _spelled(question: SqlQuestion | WorkloadQuestion) -> dict[str, Any]:
     """What a ledger keeps of how a text was written."""
-    kept = {"dialect": asked.dialect, "asked_at": asked.asked_at}
+    kept = {"dialect": question.dialect, "asked_at": question.asked_at}
     return {name: value for name, value in kept.items() if value is not None}
 
 
@@ -213,54 +213,54 @@ class ProfileQuestion:
         columns = None if self.columns is None else list(self.columns)
         return self.price.texts() | {"profile": self.table, "columns": columns}
 
-    def asked(self, backend: Backend) -> tuple[Asked, ...]:
+    def histograms(self, backend: Backend) -> tuple[HistogramQuery, ...]:
         """The histograms."""
         return table_questions(self.table, backend.schemas, self.columns)
 
     def program(self, backend: Backend, read: Read, check: Check) -> Program:
         """The price, the noise, and what becomes of the numbers."""
-        asked = self.asked(backend)
-        check([one.prepared for one in asked])
-        return profile_program(backend, asked, self.query, self.price)
+        questions = self.histograms(backend)
+        check([question.prepared for question in questions])
+        return profile_program(backend, questions, self.query, self.price)
 
 
 AnyQuestion = SqlQuestion | WorkloadQuestion | PlanQuestion | SizesQuestion | ProfileQuestion
 
 
-def program_for(asked: AnyQuestion, backend: Backend, read: Read, check: Check) -> Program:
+def program_for(question: AnyQuestion, backend: Backend, read: Read, check: Check) -> Program:
     """What is asked, with its price; whatever could be refused later is refused here."""
-    confidence_level(asked.price.confidence)
-    return asked.program(backend, read, check)
+    confidence_level(question.price.confidence)
+    return question.program(backend, read, check)
 
 
-def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], backend: Backend) -> dict[str, Any]:
+def stored_form(question: AnyQuestion, answers: Sequence[TableAnswer], backend: Backend) -> dict[str, Any]:
     """The answers as they are stored and sent."""
-    confidence = number(asked.price.confidence, "confidence")
-    found = [serialize.answer_for_client(one, confidence) for one in answers]
-    if isinstance(asked, ProfileQuestion):
-        about = asked.asked(backend)
-        found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
-    if not isinstance(asked, WorkloadQuestion | ProfileQuestion):
-        return found[0]
-    return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
+    confidence = number(question.price.confidence, "confidence")
+    sent = [serialize.answer_for_client(answer, confidence) for answer in answers]
+    if isinstance(question, ProfileQuestion):
+        about = question.histograms(backend)
+        sent = [body | _in_words(ask, answer) for body, ask, answer in zip(sent, about, answers, strict=True)]
+    if not isinstance(question, WorkloadQuestion | ProfileQuestion):
+        return sent[0]
+    return {"answers": sent, "confidence": sent[0]["confidence"], "cost": sent[0]["cost"]}
 
 
-def _in_words(asked: Asked, answer: TableAnswer) -> dict[str, Any]:
+def _in_words(question: HistogramQuery, answer: TableAnswer) -> dict[str, Any]:
     """What a histogram is about, and the classes of its rows."""
-    found = Histogram.of(asked, answer)
-    words = {label: found.label(i) for i, label in enumerate(found.labels)}
-    rows = found.labels if asked.about is About.DISTINCT else answer[KEY]
-    return {"about": found.title, "labels": [words[key] for key in rows]}
+    histogram = UnitHistogram.of(question, answer)
+    words = {label: histogram.label(i) for i, label in enumerate(histogram.labels)}
+    rows = histogram.labels if question.about is About.DISTINCT else answer[KEY]
+    return {"about": histogram.title, "labels": [words[key] for key in rows]}
 
 
 def accuracy(stored: Mapping[str, Any]) -> dict[str, str]:
     """How far off an answer may be, in words for its card: the largest error bar of each column."""
-    many = {f"{i}. ": one for i, one in enumerate(stored.get("answers", ()), start=1)} or {"": stored}
-    found: dict[str, str] = {}
-    for place, one in many.items():
-        worst = {name: [e for e in column if e is not None] for name, column in one["errors"].items()}
-        days = dict.fromkeys(one["kinds"], " days")
-        found |= {
+    many = {f"{i}. ": part for i, part in enumerate(stored.get("answers", ()), start=1)} or {"": stored}
+    words: dict[str, str] = {}
+    for place, sent in many.items():
+        worst = {name: [e for e in column if e is not None] for name, column in sent["errors"].items()}
+        days = dict.fromkeys(sent["kinds"], " days")
+        words |= {
             f"{place}{n}": f"within {significant(max(bars), 6)}{days.get(n, '')}" for n, bars in worst.items() if bars
         }
-    return found | {"confidence": stored["confidence"]}
+    return words | {"confidence": stored["confidence"]}

@@ -73,9 +73,9 @@ class Readiness:
         return Ready(ledger="the store of the ledger does not answer") if thread.is_alive() else self._found
 
     def _look(self) -> None:
-        found = Ready(self._ledger_trouble(), self._disk_trouble())
+        ready = Ready(self._ledger_trouble(), self._disk_trouble())
         with self._lock:
-            self._found, self._since, self._under_way = found, self._clock(), None
+            self._found, self._since, self._under_way = ready, self._clock(), None
 
     def _ledger_trouble(self) -> str | None:
         try:

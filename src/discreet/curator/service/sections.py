@@ -38,11 +38,11 @@ class Section(BaseModel):
         return table_of(data, "", cls.model_fields)
 
 
-def table_of(data: Any, place: str, known: Iterable[str] | None = None) -> dict[str, Any]:
+def table_of(data: Any, place: str, allowed: Iterable[str] | None = None) -> dict[str, Any]:
     """A table of names and values whose keys are known; None: any."""
     if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
         raise BadParameter(place, data, "must be a table of names and values")
-    names = sorted(data if known is None else known)
+    names = sorted(data if allowed is None else allowed)
     for key, value in data.items():
         if key not in names:
             raise BadParameter(f"{place}.{key}", value, f"must be left out; known are {', '.join(names)}")
@@ -56,10 +56,10 @@ def read_section(model: type[S], data: Any, place: str) -> S:
     except ValidationError as wrong:
         first = wrong.errors(include_url=False)[0]
     below = "".join(f".{part}" for part in first["loc"] if isinstance(part, str))
-    found = first.get("ctx", {}).get("error")
-    if not isinstance(found, BadParameter):
-        found = BadParameter("", first["input"], "must be of another type")
-    raise found.renamed(f"{place}{below}{found.name}")
+    cause = first.get("ctx", {}).get("error")
+    if not isinstance(cause, BadParameter):
+        cause = BadParameter("", first["input"], "must be of another type")
+    raise cause.renamed(f"{place}{below}{cause.name}")
 
 
 def must(words: str) -> WrapValidator:

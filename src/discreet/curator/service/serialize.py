@@ -30,22 +30,22 @@ from discreet.query.answer.serialize import answer, answer_parts, plain
 from discreet.session.program import Program
 
 
-def standing(found: Standing, population: Population) -> dict[str, Any]:
+def standing(stands: Standing, population: Population) -> dict[str, Any]:
     """Where a budget stands: exact, as a share of the whole, and in the epsilon that people think in."""
     return {
-        "population": found.population,
-        "analyst": found.analyst,
+        "population": stands.population,
+        "analyst": stands.analyst,
         "unit": population.unit,
         "neighbours": population.neighbours.name,
         "rule": None if population.rule is None else population.rule.name,
-        "budget": write_amount(found.budget),
-        "charged": write_amount(found.charged),
-        "remaining": write_amount(found.remaining),
-        "accounts": [write_amount(one) for one in found.accounts],
-        "share": float(found.share),
-        "gone": float(found.gone),
-        "charged_epsilon": epsilon_of(found.charged, population),
-        "remaining_epsilon": epsilon_of(found.remaining, population),
+        "budget": write_amount(stands.budget),
+        "charged": write_amount(stands.charged),
+        "remaining": write_amount(stands.remaining),
+        "accounts": [write_amount(account) for account in stands.accounts],
+        "share": float(stands.share),
+        "gone": float(stands.gone),
+        "charged_epsilon": epsilon_of(stands.charged, population),
+        "remaining_epsilon": epsilon_of(stands.remaining, population),
     }
 
 
@@ -71,33 +71,37 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 # --- previews --------------------------------------------------------------------------------------------------------
 
 
-def previews(found: Sequence[Preview], program: Program, left: Measure) -> list[dict[str, Any]]:
+def previews(shown: Sequence[Preview], program: Program, left: Measure) -> list[dict[str, Any]]:
     """The error bars that each answer of a program would have, and how it would be made."""
-    both = zip(found, program.stories(), strict=True)
-    return [_preview(one, left) | {"story": [*lines, *map(str, one.notes)]} for one, lines in both]
+    both = zip(shown, program.stories(), strict=True)
+    return [_preview(each, left) | {"story": [*lines, *map(str, each.notes)]} for each, lines in both]
 
 
-def _preview(one: Preview, left: Measure) -> dict[str, Any]:
-    found = replace(one, remaining=str(left)).as_dict()
-    return found | {"columns": [column | {"error": plain(column["error"])} for column in found["columns"]]}
+def _preview(shown: Preview, left: Measure) -> dict[str, Any]:
+    written = replace(shown, remaining=str(left)).as_dict()
+    return written | {"columns": [column | {"error": plain(column["error"])} for column in written["columns"]]}
 
 
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
-def answer_for_client(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+def answer_for_client(released: TableAnswer, confidence: Number) -> dict[str, Any]:
     """The same for somebody who has only this: ``consistent`` has what is different in the numbers that agree.
 
-    They follow from what was released and public things, and cost nothing; should they not be found, the answer is
+    They follow from what was released and public things, and cost nothing; should they not be released, the answer is
     good without them.
     """
-    sent = answer(found, confidence)
-    return sent | {"consistent": _consistent(found, confidence, sent)}
+    sent = answer(released, confidence)
+    return sent | {"consistent": _consistent(released, confidence, sent)}
 
 
-def _consistent(found: TableAnswer, confidence: Number, sent: dict[str, Any]) -> dict[str, Any] | None:
+def _consistent(answer: TableAnswer, confidence: Number, sent: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        return {name: one for name, one in answer_parts(found.consistent(), confidence).items() if one != sent[name]}
+        return {
+            name: values
+            for name, values in answer_parts(answer.consistent(), confidence).items()
+            if values != sent[name]
+        }
     except Exception as error:
         log.error("an answer could not be made consistent: %s", where(error))
         return None
@@ -106,21 +110,21 @@ def _consistent(found: TableAnswer, confidence: Number, sent: dict[str, Any]) ->
 # --- ledger ---------------------------------------------------------------------------------------------------------
 
 
-def entry(found: Line, people: Mapping[str, Population]) -> dict[str, Any]:
+def entry(line: Line, people: Mapping[str, Population]) -> dict[str, Any]:
     """An entry of the ledger, with its own text: whoever has the lines can check the chain; and what was paid."""
-    one, price = found.entry, None
-    if one.kind == ChargeRecord.KIND:
-        record = ChargeRecord.read(one)
+    recorded, price = line.entry, None
+    if recorded.kind == ChargeRecord.KIND:
+        record = ChargeRecord.read(recorded)
         price = str(people[record.population].currency.shown(record.price))
     return {
-        "sequence": one.sequence,
-        "kind": one.kind,
-        "by": one.by,
-        "time": one.time,
-        "hash": one.hash,
-        "previous": one.previous,
-        "answered": found.answered,
+        "sequence": recorded.sequence,
+        "kind": recorded.kind,
+        "by": recorded.by,
+        "time": recorded.time,
+        "hash": recorded.hash,
+        "previous": recorded.previous,
+        "answered": line.answered,
         "price": price,
-        "body": one.body,
-        "text": one.text,
+        "body": recorded.body,
+        "text": recorded.text,
     }

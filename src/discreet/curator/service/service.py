@@ -108,7 +108,7 @@ class _Unpaid:
             "allowance": write_amount(program.allowance),
         }
         shown = serialize.previews(program.previews(self.backend, rows), program, cost.left)
-        return [one | common for one in shown]
+        return [each | common for each in shown]
 
 
 class Curator:
@@ -144,34 +144,34 @@ class Curator:
 
     def cautions(self) -> list[str]:
         """What the owner should know: about where the ledger is stored, and about other ledgers on the same data."""
-        found = list(self.ledger.cautions)
-        for name, one in self.ledger.datasets.items():
-            if one.retired:
+        cautions = list(self.ledger.cautions)
+        for name, dataset in self.ledger.datasets.items():
+            if dataset.retired:
                 continue
             with suppress(DiscreetError):  # what cannot be read is reported when it is opened
-                folders = declarations.read(dict(one.about), name).folders(self.config.data)
-                found += mark(folders, self.ledger.head.ledger)
-        found += [
+                folders = declarations.read(dict(dataset.about), name).folders(self.config.data)
+                cautions += mark(folders, self.ledger.head.ledger)
+        cautions += [
             f"queries about the data set {name!r} are refused: its tables are not there, or not as they were "
             "registered; restore them, register it again, or retire it"
             for name in self.readiness.broken
         ]
-        found += [
+        cautions += [
             f"the data set {name!r} has columns that came after it was registered, and they cannot be queried: "
             f"{', '.join(columns)}; declare them and register it again to allow it"
             for name, columns in self.open_datasets.left_out().items()
         ]
-        found += unit_cautions(self.ledger.look())
-        return list(dict.fromkeys(found))
+        cautions += unit_cautions(self.ledger.look())
+        return list(dict.fromkeys(cautions))
 
     def look_at_datasets(self) -> None:
         """Find the data sets that cannot be asked now, by public facts about their tables; they are no more ready."""
         broken = []
-        for name, known in self.ledger.datasets.items():
-            if known.retired:
+        for name, dataset in self.ledger.datasets.items():
+            if dataset.retired:
                 continue
             try:
-                opened = self.open(known)
+                opened = self.open(dataset)
                 opened.engine.check_sources(schema.table.source for schema in opened.backend.schemas.values())
             except ServiceBusy:
                 if name in self.readiness.broken:
@@ -198,21 +198,21 @@ class Curator:
     def dataset(self, caller: Caller, name: str) -> tuple[Dataset, Population]:
         """One of them, and the people in it; what somebody may not know of is not there."""
         state = self.ledger.look()
-        found = _datasets(state, caller).get(name)
-        if found is None:
+        dataset = _datasets(state, caller).get(name)
+        if dataset is None:
             raise NotRegistered("there is no such data set for you")
-        return found, state.populations[found.population]
+        return dataset, state.populations[dataset.population]
 
     def population(self, name: str) -> Population:
         """The people of a data set, with their budget."""
-        found = self.ledger.look().populations.get(name)
-        if found is None:
+        people = self.ledger.look().populations.get(name)
+        if people is None:
             raise NotRegistered("there is no such population")
-        return found
+        return people
 
-    def open(self, known: Dataset) -> OpenDataset:
+    def open(self, dataset: Dataset) -> OpenDataset:
         """A data set, opened: once, until the owner describes it anew."""
-        return self.open_datasets.get(known, lambda: self.population(known.population))
+        return self.open_datasets.get(dataset, lambda: self.population(dataset.population))
 
     def register(
         self,
@@ -242,7 +242,7 @@ class Curator:
         opened = self.open_datasets.make(dataset, kept, name)
         try:
             schemas = opened.backend.schemas
-            dataset = dataset.knowing({table: tuple(one.stored) for table, one in schemas.items()})
+            dataset = dataset.knowing({table: tuple(schema.stored) for table, schema in schemas.items()})
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
             units = self._units(name, dataset, opened)
             if units and decision is None:
@@ -262,14 +262,18 @@ class Curator:
 
     def _units(self, name: str, dataset: declarations.Dataset, opened: OpenDataset) -> set[str]:
         """Hashes of some units of a data set, by which they are recognised elsewhere."""
-        own = [one for one in dataset.tables.values() if one.unit not in (None, EACH_ROW) and "->" not in str(one.unit)]
-        places = [(one.at(self.config.data).source, unit_column(one.unit)) for one in own]
+        own = [
+            table
+            for table in dataset.tables.values()
+            if table.unit not in (None, EACH_ROW) and "->" not in str(table.unit)
+        ]
+        places = [(table.at(self.config.data).source, unit_column(table.unit)) for table in own]
         return set(reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places]))
 
     def grid_of(self, name: str) -> Grid:
         """The grid of time on which answers about a data set leave."""
-        known = self.config.datasets.get(name)
-        own = None if known is None else known.quantum
+        configured = self.config.datasets.get(name)
+        own = None if configured is None else configured.quantum
         return self.grid if own is None else Grid(float(own), self.config.grid == "even")
 
     def grid_for(self, caller: Caller, name: str) -> Grid:
@@ -278,83 +282,85 @@ class Curator:
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
-    def preview(self, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> list[dict[str, Any]]:
+    def preview(self, caller: Caller, name: str, question: SqlQuestion | WorkloadQuestion) -> list[dict[str, Any]]:
         """The error bars of each question, and what all would cost together. Free."""
         began = time.monotonic()
-        known, people = self.dataset(caller, name)
-        opened = self.open(known)
-        asked = asked.fixed()
+        registered, people = self.dataset(caller, name)
+        opened = self.open(registered)
+        question = question.fixed()
         seen, same = self._seen(), None
-        if isinstance(asked, SqlQuestion) and asked.price.error is None:
-            same = (caller.name, asked)
+        if isinstance(question, SqlQuestion) and question.price.error is None:
+            same = (caller.name, question)
             before = opened.plans.shown(same, seen)
             if before is not None:
                 return before
-        unpaid = self._unpaid(opened, caller, name, asked)
-        found = unpaid.previews(asked.program(unpaid.backend, *unpaid.reading), asked.rows, people)
-        if isinstance(asked, SqlQuestion):
-            opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
+        unpaid = self._unpaid(opened, caller, name, question)
+        shown = unpaid.previews(question.program(unpaid.backend, *unpaid.reading), question.rows, people)
+        if isinstance(question, SqlQuestion):
+            opened.plans.note((caller.name, question.sql), time.monotonic() - began)
         if same is not None:
-            opened.plans.show(same, seen, found)
-        return found
+            opened.plans.show(same, seen, shown)
+        return shown
 
-    def preview_plan(self, caller: Caller, name: str, asked: PlanQuestion) -> dict[str, Any]:
+    def preview_plan(self, caller: Caller, name: str, question: PlanQuestion) -> dict[str, Any]:
         """What each question of a plan gets, what all would cost together, and their error bars. Free."""
-        known, people = self.dataset(caller, name)
-        opened = self.open(known)
-        asked = asked.fixed()
-        unpaid = self._unpaid(opened, caller, name, asked)
-        plan = asked.plan(unpaid.backend, *unpaid.reading)
-        shown = unpaid.previews(plan.program, asked.rows, people)
+        registered, people = self.dataset(caller, name)
+        opened = self.open(registered)
+        question = question.fixed()
+        unpaid = self._unpaid(opened, caller, name, question)
+        plan = question.plan(unpaid.backend, *unpaid.reading)
+        shown = unpaid.previews(plan.program, question.rows, people)
         return {"plan": plan.summary.as_dict(), "questions": shown}
 
-    def _unpaid(self, opened: OpenDataset, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> _Unpaid:
+    def _unpaid(
+        self, opened: OpenDataset, caller: Caller, name: str, question: SqlQuestion | WorkloadQuestion
+    ) -> _Unpaid:
         """Questions that are read, with a budget from which nothing is paid."""
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
         backend = opened.backend.serving(budget_store)
-        return _Unpaid(backend, budget_store, self._reading(opened, backend, caller, asked))
+        return _Unpaid(backend, budget_store, self._reading(opened, backend, caller, question))
 
     def _seen(self) -> tuple[object, ...]:
         """What previews depend on beside the question: what the ledger has, by whichever server."""
         state = self.ledger.look()
         return state.sequence, state.hash
 
-    def previews_at_once(self, caller: Caller, name: str, asked: SqlQuestion) -> bool:
+    def previews_at_once(self, caller: Caller, name: str, question: SqlQuestion) -> bool:
         """Whether a preview is known to take but a moment and to wait for nobody: a server makes it in its loop."""
-        if not self.ledger.local or asked.price.error is not None:
+        if not self.ledger.local or question.price.error is not None:
             return False
         opened = self.open_datasets.opened(self.dataset(caller, name)[0])
         if opened is None:
             return False
-        made = opened.plans.shown((caller.name, asked), self._seen()) is not None
-        return made or opened.plans.quick((caller.name, asked.sql))
+        made = opened.plans.shown((caller.name, question), self._seen()) is not None
+        return made or opened.plans.quick((caller.name, question.sql))
 
     def ask(
-        self, caller: Caller, name: str, asked: AnyQuestion, key: str | None = None, *, began: float | None = None
+        self, caller: Caller, name: str, question: AnyQuestion, key: str | None = None, *, began: float | None = None
     ) -> Charge:
         """Pay for what is asked and answer it; the answer is in the charge that comes back, as it is stored.
 
         ``began`` is when the request came, by ``time.monotonic``: the answer is then stored on the grid of time.
         """
-        known, _ = self.dataset(caller, name)
-        opened = self.open(known)
+        registered, _ = self.dataset(caller, name)
+        opened = self.open(registered)
         before = None if key is None else self.ledger.charge_of(caller.name, key)
-        if isinstance(asked, SqlQuestion | WorkloadQuestion):
-            asked = asked.fixed(None if before is None else before.record.parameters.get("asked_at"))
+        if isinstance(question, SqlQuestion | WorkloadQuestion):
+            question = question.fixed(None if before is None else before.record.parameters.get("asked_at"))
         key = key or secrets.token_hex(16)
         budget_store = RetryBudget(
-            self.ledger, name, caller.name, key=key, query=asked.query, parameters=asked.parameters
+            self.ledger, name, caller.name, key=key, query=question.query, parameters=question.parameters
         )
         backend = opened.backend.serving(budget_store)
         try:
-            if isinstance(asked, PlanQuestion):
+            if isinstance(question, PlanQuestion):
                 budget_store.check_new()  # to plan again what was paid would take seconds, and come to the same
-            reading = self._reading(opened, backend, caller, asked)
+            reading = self._reading(opened, backend, caller, question)
             with self.planning.limited():
-                program = program_for(asked, backend, *reading)
+                program = program_for(question, backend, *reading)
             self.at("planned")
             with opened.engine.reserved(caller.name):
-                stored, words = self._answered(backend, asked, program, budget_store)
+                stored, words = self._answered(backend, question, program, budget_store)
         except AlreadyCharged as before:
             return self._again(before.charge)
         charge = budget_store.charge
@@ -366,11 +372,11 @@ class Curator:
         return self.ledger.store_answer(charge, stored, accuracy=words)
 
     def _answered(
-        self, backend: Backend, asked: AnyQuestion, program: Program, budget_store: LedgerBudget
+        self, backend: Backend, question: AnyQuestion, program: Program, budget_store: LedgerBudget
     ) -> tuple[bytes, dict[str, str] | None]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            stored = stored_form(asked, run(program, backend), backend)
+            stored = stored_form(question, run(program, backend), backend)
             return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise
@@ -383,20 +389,22 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return dump(reply(EngineFailed())[1]), None
 
-    def _reading(self, opened: OpenDataset, backend: Backend, caller: Caller, asked: AnyQuestion) -> tuple[Read, Check]:
+    def _reading(
+        self, opened: OpenDataset, backend: Backend, caller: Caller, question: AnyQuestion
+    ) -> tuple[Read, Check]:
         """What reads questions, and what refuses those that are too large: no data is touched."""
-        if isinstance(asked, WorkloadQuestion):
-            check_number(len(asked.sqls), self.config.limits)
+        if isinstance(question, WorkloadQuestion):
+            check_number(len(question.sqls), self.config.limits)
         fresh: dict[str, Query] = {}
-        dialect = asked.dialect if isinstance(asked, SqlQuestion | WorkloadQuestion) else None
+        dialect = question.dialect if isinstance(question, SqlQuestion | WorkloadQuestion) else None
         spelling = "" if dialect is None else f"{dialect}: "
 
         def read(text: str) -> Query:
             key = spelling + text
-            found = opened.plans.get((caller.name, key)) or fresh.get(key)
-            if found is None:
-                found = fresh[key] = read_query(backend, text, dialect)
-            return replace(found, backend=backend)
+            query = opened.plans.get((caller.name, key)) or fresh.get(key)
+            if query is None:
+                query = fresh[key] = read_query(backend, text, dialect)
+            return replace(query, backend=backend)
 
         def check(questions: Sequence[Prepared]) -> None:
             check_size(questions, self.config.limits)
@@ -492,15 +500,15 @@ class Curator:
         """Where the budgets stand: an analyst's own, or those that one oversees and each analyst's share."""
         if caller.role is Role.ANALYST:
             return budgets(self.ledger, caller.name)
-        return [one for one in budgets(self.ledger) if caller.oversees(one["population"])]
+        return [standing for standing in budgets(self.ledger) if caller.oversees(standing["population"])]
 
     def verified(self) -> dict[str, Any]:
         """A check of every entry, sum and stored answer of the ledger."""
         head = self.config.head
         if head is None and isinstance(self.config.ledger, Path):
             head = self.config.ledger.with_name(f"{self.config.ledger.name}.head")
-        found = verify_ledger(self.config.ledger, head=head)
-        return {"ok": found.good, "entries": found.entries, "problems": list(found.problems)}
+        report = verify_ledger(self.config.ledger, head=head)
+        return {"ok": report.good, "entries": report.entries, "problems": list(report.problems)}
 
 
 def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
@@ -527,17 +535,17 @@ def _folders(config: Config) -> tuple[Path, ...]:
 
 
 def _datasets(state: State, caller: Caller) -> dict[str, Dataset]:
-    found = {name: one for name, one in dict(state.datasets).items() if not one.retired}
+    present = {name: dataset for name, dataset in dict(state.datasets).items() if not dataset.retired}
     if caller.role is not Role.ANALYST:
-        return {name: one for name, one in found.items() if caller.oversees(one.population)}
+        return {name: dataset for name, dataset in present.items() if caller.oversees(dataset.population)}
     analyst = state.analysts.get(caller.name)
     caps: Mapping[str, object] = {} if analyst is None else analyst.caps
-    return {name: one for name, one in found.items() if one.population in caps}
+    return {name: dataset for name, dataset in present.items() if dataset.population in caps}
 
 
 def read_answer(charge: Charge) -> dict[str, Any]:
     """The stored answer of a charge."""
     if charge.answer is None:
         raise LedgerUnavailable("this query has no stored answer")
-    found: dict[str, Any] = json.loads(charge.answer)
-    return found
+    answer: dict[str, Any] = json.loads(charge.answer)
+    return answer

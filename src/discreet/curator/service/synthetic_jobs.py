@@ -27,7 +27,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.serialize import dump
 from discreet.session.ledger_budget import AlreadyCharged, RetryBudget
 from discreet.session.price import Price
-from discreet.session.session import session_of
+from discreet.session.synthetic import synthetic_rows
 from discreet.synthetic.result import STORED
 
 TOGETHER = 2
@@ -55,8 +55,8 @@ class SyntheticQuestion:
     @property
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
-        asked = {"rows": self.rows, "columns": None if self.columns is None else list(self.columns)}
-        return self.price.texts() | {"synthetic": asked | {"workload": self.workload, "quick": self.quick}}
+        described = {"rows": self.rows, "columns": None if self.columns is None else list(self.columns)}
+        return self.price.texts() | {"synthetic": described | {"workload": self.workload, "quick": self.quick}}
 
 
 @dataclass(slots=True)
@@ -96,22 +96,22 @@ class SyntheticJobs:
         self._jobs: dict[int, Job] = {}
         self._free = threading.BoundedSemaphore(TOGETHER)
 
-    def start(self, caller: Caller, name: str, asked: SyntheticQuestion, key: str | None = None) -> Charge:
+    def start(self, caller: Caller, name: str, question: SyntheticQuestion, key: str | None = None) -> Charge:
         """Begin, and return as soon as it is paid: the charge has the number of the job."""
-        known, _ = self._curator.dataset(caller, name)
-        opened = self._curator.open(known)
-        schema = opened.session.schemas.get(asked.table)
-        wide = len(asked.columns or (() if schema is None else schema.fields)) or 1
-        if asked.rows * wide > STORED:
-            raise BadParameter("rows", asked.rows, f"must be at most {STORED // wide:,} for {wide} columns")
+        registered, _ = self._curator.dataset(caller, name)
+        opened = self._curator.open(registered)
+        schema = opened.session.schemas.get(question.table)
+        wide = len(question.columns or (() if schema is None else schema.fields)) or 1
+        if question.rows * wide > STORED:
+            raise BadParameter("rows", question.rows, f"must be at most {STORED // wide:,} for {wide} columns")
         if not self._free.acquire(blocking=False):
             raise ServiceBusy("other synthetic rows are being made; nothing was spent, ask again later")
         job = Job(name, caller.name)
         budget = Announced(
-            self._curator.ledger, name, caller.name, key=key or secrets.token_hex(16), query=asked.query,
-            parameters=asked.parameters,
+            self._curator.ledger, name, caller.name, key=key or secrets.token_hex(16), query=question.query,
+            parameters=question.parameters,
         ).announce(lambda number: self._paid(job, number))  # fmt: skip
-        threading.Thread(target=self._work, args=(job, opened, asked, budget), daemon=True).start()
+        threading.Thread(target=self._work, args=(job, opened, question, budget), daemon=True).start()
         job.begun.wait()
         if isinstance(job.refused, AlreadyCharged):
             return job.refused.charge
@@ -128,18 +128,18 @@ class SyntheticJobs:
 
     def charge(self, caller: Caller, number: int) -> Charge:
         """The charge of a job: one's own; the owner sees all."""
-        found = self._curator.answer(caller, number)
-        if "synthetic" not in found.record.parameters:
+        charge = self._curator.answer(caller, number)
+        if "synthetic" not in charge.record.parameters:
             raise Refusal.nothing_here()
-        return found
+        return charge
 
     def state(self, caller: Caller, number: int) -> dict[str, Any]:
         """How it stands: running, done, failed or lost; and what came of it."""
-        found, job = self.charge(caller, number), self._jobs.get(number)
+        charge, job = self.charge(caller, number), self._jobs.get(number)
         shown: dict[str, Any] = {"number": number, "state": "running", "doing": "", "result": None}
-        if found.pending:
+        if charge.pending:
             return shown | ({"doing": job.doing} if job is not None else {"state": "lost"})
-        stored = read_answer(found)
+        stored = read_answer(charge)
         if "synthetic" not in stored:
             return shown | {"state": "failed"}
         result = {name: value for name, value in stored["synthetic"].items() if name != "parquet"}
@@ -147,8 +147,8 @@ class SyntheticJobs:
 
     def rows(self, caller: Caller, number: int) -> str:
         """The rows of a job that is done, as Parquet in base64."""
-        found = self.charge(caller, number)
-        stored = {} if found.pending else read_answer(found).get("synthetic", {})
+        charge = self.charge(caller, number)
+        stored = {} if charge.pending else read_answer(charge).get("synthetic", {})
         if not stored.get("parquet"):
             raise Refusal.nothing_here()
         return str(stored["parquet"])
@@ -160,10 +160,10 @@ class SyntheticJobs:
         self._jobs[number] = job
         job.begun.set()
 
-    def _work(self, job: Job, opened: OpenDataset, asked: SyntheticQuestion, budget: Announced) -> None:
+    def _work(self, job: Job, opened: OpenDataset, question: SyntheticQuestion, budget: Announced) -> None:
         began = time.monotonic()
         try:
-            stored = self._made(job, opened, asked, budget, began)
+            stored = self._made(job, opened, question, budget, began)
             self._curator.grid_of(job.dataset).hold(began)
             if budget.charge is not None:
                 self._curator.ledger.store_answer(budget.charge, stored)
@@ -177,7 +177,9 @@ class SyntheticJobs:
                 self._jobs.pop(job.number, None)
             job.begun.set()
 
-    def _made(self, job: Job, opened: OpenDataset, asked: SyntheticQuestion, budget: Announced, began: float) -> bytes:
+    def _made(
+        self, job: Job, opened: OpenDataset, question: SyntheticQuestion, budget: Announced, began: float
+    ) -> bytes:
         """What will be stored; after the payment every failure is one and the same."""
         held = ExitStack()
 
@@ -191,11 +193,16 @@ class SyntheticJobs:
         with held:
             held.enter_context(opened.engine.reserved(job.analyst))
             try:
-                made = session_of(opened.backend.serving(budget)).synthesize(
-                    asked.table, asked.price, columns=asked.columns, workload=asked.workload, rows=asked.rows,
-                    quick=asked.quick, memory=MEMORY, cancel=cancel, progress=False,
-                )  # fmt: skip
-                return made.to_json()
+                options: dict[str, Any] = {
+                    "workload": question.workload,
+                    "rows": question.rows,
+                    "quick": question.quick,
+                }
+                options |= {"memory": MEMORY, "cancel": cancel, "progress": False}
+                backend = opened.backend.serving(budget)
+                return synthetic_rows(
+                    backend, question.table, question.price, question.columns, None, options
+                ).to_json()
             except AlreadyCharged:
                 raise
             except Exception as error:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number, number, significant
 from discreet.learning.inference.noise_law import chance_beyond, quantile
-from discreet.learning.sums import Floats
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, number, significant
 from discreet.learning.budget import Budget, event_of, mu_squared
@@ -29,7 +30,6 @@ from discreet.learning.inference.grouped_sums import (
     weights_of,
 )
 from discreet.learning.inference.noise_law import chance_beyond, quantile
-from discreet.learning.sums import Floats
 from discreet.privacy.promises import events
 from discreet.privacy.promises.receipt import Receipt
 

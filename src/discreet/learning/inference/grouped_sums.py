@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadData, BadParameter
 from discreet.learning.budget import Budget, event_of, mu_squared
 from discreet.learning.estimator import as_given, check_widths, numbers, read_bounds, scaled
-from discreet.learning.sums import ExactSums, Floats, check_fits, exact_product, release
+from discreet.learning.sums import ExactSums, check_fits, exact_product, release
 from discreet.learning.unit_weights import WEIGHT_BITS, Weights, unit_weights
 from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.privacy.promises.receipt import Receipt

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.inference.noise_law import Noise
-from discreet.learning.sums import Floats, upper
+from discreet.learning.sums import upper
 
 OPEN = 0.05
 """Of the expected squared length of the relative noise of A: above it, nothing is known. Simulated over columns that

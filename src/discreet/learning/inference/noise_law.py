@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from discreet.learning.sums import Floats
+from discreet.arrays import Floats
 
 _NORMAL = NormalDist()
 LAPLACE = 3.0

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, number, significant
 from discreet.learning.budget import Budget, event_of
@@ -24,7 +25,6 @@ from discreet.learning.estimator import numbers
 from discreet.learning.inference.comparisons import TestResult
 from discreet.learning.inference.grouped_sums import how_many, read_codes, release_counts, weights_of
 from discreet.learning.inference.noise_law import chance_beyond, quantile
-from discreet.learning.sums import Floats
 from discreet.picture import new_figure
 from discreet.privacy.promises import events
 from discreet.privacy.promises.receipt import Receipt

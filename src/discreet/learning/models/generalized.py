@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.learning.budget import Budget, mu_squared, split
 from discreet.learning.estimator import (
@@ -34,7 +35,7 @@ from discreet.learning.estimator import (
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.inference.least_squares import Inverted, invert
 from discreet.learning.inference.noise_law import Noise
-from discreet.learning.sums import ExactSums, Floats, check_fits, exact_product, few_bits, release, symmetric, upper
+from discreet.learning.sums import ExactSums, check_fits, exact_product, few_bits, release, symmetric, upper
 from discreet.learning.unit_weights import WEIGHT_BITS, Weights, unit_weights
 from discreet.privacy.promises.receipt import Receipt
 

@@ -19,13 +19,14 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.exact import integer
 from discreet.learning.budget import Budget, mu_squared, split
 from discreet.learning.estimator import read_classes, read_labels
 from discreet.learning.models.naive_bayes import Bayes
 from discreet.learning.preprocessing.columns import Column, Numeric, codes_of, read_columns
-from discreet.learning.sums import ExactSums, Floats, Integers, noise_of, release
+from discreet.learning.sums import ExactSums, noise_of, release
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import Bits
 

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arrays import Floats, Integers
 from discreet.exact import integer
 from discreet.learning.budget import Budget, mu_squared, split
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.naive_bayes import mean_and_variance, moments_by_class
-from discreet.learning.sums import ExactSums, Floats, Integers, check_fits, few_bits, on_grid, release
+from discreet.learning.sums import ExactSums, check_fits, few_bits, on_grid, release
 from discreet.noise import discrete_gaussian
 from discreet.privacy.promises.receipt import Receipt
 

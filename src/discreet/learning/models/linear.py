@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, number, positive
 from discreet.learning.budget import Budget, mu_squared
@@ -23,16 +24,7 @@ from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_tar
 from discreet.learning.inference.coefficients import Coefficients
 from discreet.learning.inference.least_squares import Solved, Units, coefficients, solve
 from discreet.learning.inference.noise_law import Noise
-from discreet.learning.sums import (
-    ExactSums,
-    Floats,
-    check_fits,
-    clipped_rows,
-    exact_product,
-    release,
-    symmetric,
-    upper,
-)
+from discreet.learning.sums import ExactSums, check_fits, clipped_rows, exact_product, release, symmetric, upper
 from discreet.learning.unit_weights import WEIGHT_BITS, Weights, unit_weights
 from discreet.privacy.promises.receipt import Receipt
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, positive
 from discreet.learning.budget import Budget, mu_squared
@@ -19,7 +20,6 @@ from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_cla
 from discreet.learning.models.rows import DenseRows, OneHotRows
 from discreet.learning.models.whitened import Rows, fit_whitened, probabilities
 from discreet.learning.preprocessing.columns import Column, codes_of, read_columns
-from discreet.learning.sums import Floats
 from discreet.privacy.promises.receipt import Receipt
 
 

@@ -14,10 +14,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_classes, read_labels, scaled
 from discreet.learning.preprocessing.columns import Column, codes_of, read_columns
-from discreet.learning.sums import ExactSums, Floats, Integers, check_fits, on_grid, release
+from discreet.learning.sums import ExactSums, check_fits, on_grid, release
 from discreet.privacy.promises.receipt import Receipt
 
 _BITS = 16

@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.rows import DENSE_BITS, DenseRows
-from discreet.learning.sums import Floats, check_fits, release, symmetric
+from discreet.learning.sums import check_fits, release, symmetric
 from discreet.privacy.promises.receipt import Receipt
 
 

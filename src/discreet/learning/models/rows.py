@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.learning.sums import ExactSums, Floats, Integers, clipped_rows, exact_product, few_bits, on_grid, upper
+from discreet.arrays import Floats, Integers
+from discreet.learning.sums import ExactSums, clipped_rows, exact_product, few_bits, on_grid, upper
 
 DENSE_BITS = 12
 _RESIDUAL_BITS = 16

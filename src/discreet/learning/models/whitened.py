@@ -18,8 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.learning.budget import split
-from discreet.learning.sums import ExactSums, Floats, Integers, release, symmetric
+from discreet.learning.sums import ExactSums, release, symmetric
 from discreet.randomness import Bits
 
 MOMENTS_SHARE = (1, 9)

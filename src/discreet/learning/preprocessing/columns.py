@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number
 from discreet.learning.estimator import as_given, numbers
-from discreet.learning.sums import Integers
 from discreet.shown import brief
 
 FINE_BINS, COARSE_BINS = 32, 16

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number, number, positive
 from discreet.noise.grid import as_doubles
@@ -22,8 +23,6 @@ MOST = 1 << 24
 _COARSEST, _FINEST = 1 << 14, 1 << 18
 _CHUNK = 1 << 16
 _SHORT = 1 << 10  # so few records are all compared
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

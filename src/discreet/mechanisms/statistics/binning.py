@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer
 from discreet.mechanisms.base.inputs import can_be_looked_up
@@ -22,7 +23,6 @@ from discreet.mechanisms.base.marks import Ruler, ruler
 
 MOST = 1 << 26
 _FAR = 1 << 62
-Integers = NDArray[np.int64]
 
 
 class Cells(Protocol):

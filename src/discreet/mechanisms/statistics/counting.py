@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import Accuracy
+from discreet.arrays import Integers
 from discreet.errors import BadData
 from discreet.exact import Number, float_up, integer
 from discreet.mechanisms.additive.shared import Exact, Released
@@ -30,7 +31,6 @@ from discreet.privacy.promises.events import Composed, Event
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits
 
-Integers = NDArray[np.int64]
 SIZE_SHARE = Fraction(1, 5)  # of the budget, for the number of records where that is private
 
 

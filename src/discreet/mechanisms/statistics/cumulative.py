@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, Accuracy
+from discreet.arrays import Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number
 from discreet.mechanisms.additive.shared import Exact, Released
@@ -32,8 +33,6 @@ from discreet.mechanisms.statistics.noised import Noised
 from discreet.mechanisms.statistics.tree import Tree, best_tree
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits
-
-Integers = NDArray[np.int64]
 
 
 class Strategy(Enum):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer
 from discreet.mechanisms.additive.shared import Exact, Released
@@ -24,7 +25,6 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits
 from discreet.shown import brief
 
-Integers = NDArray[np.int64]
 Marginal = tuple[int, ...]
 
 

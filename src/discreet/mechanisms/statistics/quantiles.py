@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number, float_up, number, significant, sqrt_down
 from discreet.mechanisms.base.estimate import Estimate
@@ -33,7 +34,6 @@ from discreet.privacy.promises.measures import Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits
 
-Integers = NDArray[np.int64]
 Candidates = Sequence[Number] | NDArray[Any]
 FINEST = 1_000_000  # the largest denominator of a rank, so that scores fit into 64 bits
 _RHO_BITS = 64

@@ -11,12 +11,11 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.statistics.budget import Noise
 
-Floats = NDArray[np.float64]
 Terms = tuple[tuple[float, int], ...]
 """Weights, none of them 0, and how many noises have each."""
 

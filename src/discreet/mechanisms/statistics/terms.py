@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number, number
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.noise.grid import FINENESS, Grid, public_grid
 from discreet.privacy.promises.neighbours import Neighbours
 
-Integers = NDArray[np.int64]
 LEVELS = 24  # records are at most 2^24 cells from the middle, so that products of two fit into 48 bits
 _WIDEST = 1 << 62
 

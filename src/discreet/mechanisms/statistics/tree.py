@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, Accuracy
+from discreet.arrays import Floats, Integers
 from discreet.exact import Number, integer
 from discreet.mechanisms.additive.shared import Exact, Released
 from discreet.mechanisms.base.estimate import Estimate
@@ -31,9 +32,6 @@ BRANCHINGS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 _MARGIN = 1 + Fraction(1, 1 << 30)  # for the rounding of the variances, which are sums of at most 100 floats
 
 _NOTHING = 2.0**-40  # for weights that cancel
-
-Integers = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,22 +14,12 @@ from functools import partial
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.messages import Message, message
 from discreet.query.answer.least_squares import Totals, on_grid, whole_in_turn
 from discreet.query.estimate import two_sided_sums
 from discreet.query.estimate.error_bounds import Share, sum_error
-from discreet.query.estimate.estimators import (
-    Dated,
-    Estimate,
-    Estimates,
-    Fitted,
-    Floats,
-    Limit,
-    Mean,
-    Plain,
-    Recipe,
-    SumFrom,
-)
+from discreet.query.estimate.estimators import Dated, Estimate, Estimates, Fitted, Limit, Mean, Plain, Recipe, SumFrom
 from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Rows, Statistic, Units, count
 from discreet.query.lower.bounding import each_counts_once, rows

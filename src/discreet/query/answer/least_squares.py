@@ -18,9 +18,9 @@ from math import prod
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from discreet.arrays import Floats
+
 Axes: TypeAlias = tuple[int, ...]
 _STEPS = 200
 _CLOSE = 1e-4

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.messages import Message, message, worst_first
@@ -18,10 +19,10 @@ from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
 from discreet.query.answer.explain import shares
 from discreet.query.choose.choosing import Choosing, ascents, histograms_of_values, scale_of, selecting_question
-from discreet.query.choose.histograms import COUNTED, Histogram
+from discreet.query.choose.histograms import COUNTED, ReleasedHistogram
 from discreet.query.choose.open_parts import OpenPart, may_be_unknown
 from discreet.query.choose.shares import selecting_allowance
-from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
+from discreet.query.estimate.estimators import Dated, Estimate, Recipe
 from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.remarks import without_use
@@ -234,7 +235,7 @@ def _null_below(quote: Quote, part: Part) -> list[Message]:
         if opened.values:
             question, budget = next(iter(histograms_of_values(steps, place).values()))
             noise = closed_quote([question], budget, steps.neighbours).plan.sets[0][COUNTED]
-            few = Histogram(np.zeros(0), *scale_of(noise)).least(1, question.parts[0].group_count or 1)
+            few = ReleasedHistogram(np.zeros(0), *scale_of(noise)).least(1, question.parts[0].group_count or 1)
             clamped = [opened.part.measures[at] for at in opened.values]
             enough_units |= {
                 measure: max(few, enough_units.get(measure, 0.0)) for measure in clamped if measure not in sure

@@ -33,11 +33,11 @@ from discreet.query.choose.clips import (
     noisy_units,
 )
 from discreet.query.choose.histograms import COUNTED as UNITS_OF_CLASS
-from discreet.query.choose.histograms import Histogram, bounds_from, centre_from, sizes_of_groups, values_of
+from discreet.query.choose.histograms import ReleasedHistogram, bounds_from, centre_from, sizes_of_groups, values_of
 from discreet.query.choose.open_parts import Chosen, OpenPart, may_be_unknown, open_parts, usual, with_chosen
 from discreet.query.choose.shares import (
     GUESSED_GROUPS,
-    Shares,
+    PriceShares,
     answering_allowance,
     as_event,
     looks_at_sizes,
@@ -84,7 +84,7 @@ class Choosing:
 
     questions: tuple[Prepared, ...]
     parts: tuple[OpenPart, ...]
-    shares: tuple[Shares, ...]
+    shares: tuple[PriceShares, ...]
     allowance: Allowance
     answering: Allowance
     neighbours: Neighbours
@@ -118,7 +118,7 @@ class Kept:
     """What was drawn for one payment already: whoever goes on after a failure of the engine draws none of it again."""
 
     selected: dict[int, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
-    histograms: dict[object, Histogram] = field(default_factory=dict)
+    histograms: dict[object, ReleasedHistogram] = field(default_factory=dict)
     reach: dict[int, int] = field(default_factory=dict)
     climbed: dict[int, list[tuple[LoweredMeasure | None, int | None, Cut | None]]] = field(default_factory=dict)
     chosen: dict[int, Chosen] = field(default_factory=dict)
@@ -399,11 +399,11 @@ def scale_of(noised: Noised) -> tuple[float, bool]:
     return max(float(noised.variance) ** 0.5 / (1.0 if gaussian else 2**0.5), 1e-9), gaussian
 
 
-def _histogram(released: Any, noised: Mapping[Statistic, Noised], statistic: Statistic) -> Histogram:
-    return Histogram(released.estimates[statistic].values, *scale_of(noised[statistic]))
+def _histogram(released: Any, noised: Mapping[Statistic, Noised], statistic: Statistic) -> ReleasedHistogram:
+    return ReleasedHistogram(released.estimates[statistic].values, *scale_of(noised[statistic]))
 
 
-def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: Shares, compute: Compute, bits: Bits) -> int:
+def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: PriceShares, compute: Compute, bits: Bits) -> int:
     """In how many groups a unit counts: such that few units have more."""
     epsilon = pure_epsilon(portion(plan.allowance, own.reach))
     exact = compute([_classes(opened, (Total(None),))])[0]
@@ -415,7 +415,7 @@ def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: Shares, compute: Co
 
 def _selected(
     plan: Choosing, opened: OpenPart, allowance: Allowance, draw: Draw
-) -> tuple[tuple[tuple[Any, ...], ...], Histogram]:
+) -> tuple[tuple[tuple[Any, ...], ...], ReleasedHistogram]:
     """The groups that enough units have, and how many units each has, about."""
     ((released, noised),) = draw([selecting_question(plan, opened)], allowance)
     return released.keys, _histogram(released, noised, Units())

@@ -83,7 +83,7 @@ def _histogram(question: Prepared, rows: Relation, keys: tuple[LoweredKey, ...],
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class ReleasedHistogram:
     """Noisy numbers of units in classes that are in order, and the scale of their noise."""
 
     counts: Counts
@@ -119,7 +119,9 @@ class Histogram:
         return weighted_error(self.scale, [1.0] * many, miss, gaussian=self.gaussian)
 
 
-def bounds_from(histogram: Histogram, measure: LoweredMeasure, argument: int) -> tuple[Fraction, Fraction] | None:
+def bounds_from(
+    histogram: ReleasedHistogram, measure: LoweredMeasure, argument: int
+) -> tuple[Fraction, Fraction] | None:
     """Between which values an argument lies, but for a few; None if no class stands out from the noise."""
     x = measure.arguments[argument]
     assert isinstance(x.kind, Number)  # noqa: S101
@@ -135,7 +137,7 @@ def bounds_from(histogram: Histogram, measure: LoweredMeasure, argument: int) ->
     return least * step, max(most, least + 1) * step
 
 
-def centre_from(histogram: Histogram, measure: LoweredMeasure, bounds: tuple[Fraction, Fraction]) -> int:
+def centre_from(histogram: ReleasedHistogram, measure: LoweredMeasure, bounds: tuple[Fraction, Fraction]) -> int:
     """About the mean of the values, in cells: distances from there have both signs, and add up to little in a unit."""
     x = measure.arguments[0]
     assert isinstance(x.kind, Number)  # noqa: S101
@@ -157,9 +159,9 @@ def _middle(measure: LoweredMeasure, place: int, step: Fraction) -> float:
     return math.copysign(2.0 ** (abs(power) - 1) / math.log(2), power) if power else 0.0
 
 
-def replace_counts(histogram: Histogram, counts: Counts) -> Histogram:
+def replace_counts(histogram: ReleasedHistogram, counts: Counts) -> ReleasedHistogram:
     """The same noise in other classes."""
-    return Histogram(counts, histogram.scale, histogram.gaussian)
+    return ReleasedHistogram(counts, histogram.scale, histogram.gaussian)
 
 
 def _size(power: int) -> Fraction:

@@ -37,7 +37,7 @@ MOST_SIZED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class PriceShares:
     """Of the whole price: what each step of choosing gets for one grouping set."""
 
     reach: Fraction
@@ -53,14 +53,14 @@ class Shares:
         return self.reach + self.selecting + self.sizes + self.values + self.clips + self.distinct
 
 
-def shares(parts: Sequence[OpenPart], all_parts: int) -> tuple[Shares, ...]:
+def shares(parts: Sequence[OpenPart], all_parts: int) -> tuple[PriceShares, ...]:
     """Of each open grouping set, where the question has so many in all: each takes an equal part of the price."""
 
     def share(of: float) -> Fraction:
         return Fraction(max(1, round(of * _PIECES / all_parts)), _PIECES) if of else Fraction(0)
 
     return tuple(
-        Shares(
+        PriceShares(
             share(REACH if part.groups else 0.0),
             share(SELECTING if part.selects else 0.0),
             share(SIZES if looks_at_sizes(part) else 0.0),

@@ -17,14 +17,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate.error_bounds import Share
 from discreet.query.estimate.inversion import Line, combined_error, ratio
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.statistics import Bins, Centred, Statistic
 from discreet.query.functions.dates import Span
-
-Floats = NDArray[np.float64]
 
 
 def possible(low: Floats, high: Floats, least: float, most: float) -> tuple[Floats, Floats]:

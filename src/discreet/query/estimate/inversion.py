@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.query.estimate.noise_plan import Noised
-
-Floats = NDArray[np.float64]
 
 _NORMAL = NormalDist()
 _APART = 1.02

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.query.estimate.inversion import Line, combined_error, ratio
 from discreet.query.estimate.noise_plan import Noised
 
-Floats = NDArray[np.float64]
 Range = tuple[Floats, Floats]
 
 _ROUNDS = 4

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.query.estimate import statistics as st
-from discreet.query.estimate.estimators import Estimate, Estimates, Floats, Recipe, possible
+from discreet.query.estimate.estimators import Estimate, Estimates, Recipe, possible
 from discreet.query.estimate.moment_intervals import Noisy, Products, correlation, covariance, mean
 from discreet.query.estimate.plug_in_moments import LEAST_MISS, plug_in_correlation, plug_in_covariance
 from discreet.query.estimate.statistics import Centred, Statistic

@@ -15,8 +15,8 @@ from statistics import NormalDist
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter, NotATheorem
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.statistics.budget import Moves, noise_for, part
@@ -72,7 +72,6 @@ _WIDE = Fraction(1, 16)
 _TO_NOISE = Fraction(3, 4)
 """The part of δ for Gaussian noise where keys are selected, about the best split; the rest is for the threshold."""
 _NORMAL = NormalDist()
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.mechanisms.additive.gaussian import Gaussian
-from discreet.query.estimate.moment_intervals import Floats, Noisy, Products, weighted_error
+from discreet.query.estimate.moment_intervals import Noisy, Products, weighted_error
 
 Span = tuple[float, float]
 Found = tuple[Floats, Floats, NDArray[np.bool_]]

@@ -16,8 +16,8 @@ from functools import lru_cache
 from math import ceil, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.exact import sqrt_down
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
@@ -41,7 +41,6 @@ FINEST = 1000
 _SURE = 3
 """A choice misses its rank by more than this many scales with a probability of some e^-3 / 2."""
 _FITS = 1 << 62
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.query.estimate.estimators import Estimate, Estimates, Floats, Recipe, first_at_least, passing, reaches
+from discreet.arrays import Floats
+from discreet.query.estimate.estimators import Estimate, Estimates, Recipe, first_at_least, passing, reaches
 from discreet.query.estimate.quantile_search import INNER, edges, most_cells
 from discreet.query.estimate.statistics import QuantileCells, Statistic
 

@@ -15,9 +15,10 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.statistics.budget import Noise
-from discreet.query.estimate.estimators import Estimate, Floats
+from discreet.query.estimate.estimators import Estimate
 
 _LEAST = 1e-15
 _CERTAIN = 40.0

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.query.estimate.error_bounds import sum_error
 from discreet.query.estimate.estimators import (
     Estimate,
     Estimates,
     Fitted,
-    Floats,
     Limit,
     Recipe,
     misses,

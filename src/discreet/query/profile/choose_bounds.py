@@ -12,13 +12,14 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.errors import NoEstimate
 from discreet.exact import significant
 from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
-from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.histogram import UnitHistogram
 from discreet.query.profile.tails import Tails, beyond
 
 GROUPS = 20
@@ -53,7 +54,7 @@ class ChosenBounds:
         )
 
 
-def choose_bounds(values: Histogram, *, nullable: bool = True, noise: float | None = None) -> ChosenBounds:
+def choose_bounds(values: UnitHistogram, *, nullable: bool = True, noise: float | None = None) -> ChosenBounds:
     """The bounds for which noise and what is cut together are least; of dates, the years that stand out.
 
     ``noise``: beside the total of the values, of a sum whose bound is 1; by default that of ``GROUPS`` groups at ε = 1.
@@ -103,7 +104,7 @@ class _Side:
         return best, self.ways.middle(cut(best))
 
 
-def _side(values: Histogram, sign: int, last: int) -> _Side:
+def _side(values: UnitHistogram, sign: int, last: int) -> _Side:
     """Up to the class ``last``, which surely holds something, and some beyond; nothing if that is not on this side."""
     if last < 1:
         return _Side((), np.zeros(0), np.zeros((1, 0)), Tails(np.zeros(0), np.zeros((1, 0)), np.ones(1)))
@@ -118,7 +119,7 @@ def _side(values: Histogram, sign: int, last: int) -> _Side:
     return _Side(tuple(end for _, end in ends[:far]), sizes[:far], units, ways)
 
 
-def _range(values: Histogram, counts: Floats) -> tuple[int, int]:
+def _range(values: UnitHistogram, counts: Floats) -> tuple[int, int]:
     """The first and the last class that surely hold something, alone or with some of those beyond them."""
     surely = [i for i in range(len(counts)) if _stands_out(values, counts[i:])]
     before = [i for i in range(len(counts)) if _stands_out(values, counts[i::-1])]
@@ -127,7 +128,7 @@ def _range(values: Histogram, counts: Floats) -> tuple[int, int]:
     return min(before[0], surely[-1]), max(before[0], surely[-1])
 
 
-def _stands_out(values: Histogram, outward: Floats) -> bool:
+def _stands_out(values: UnitHistogram, outward: Floats) -> bool:
     """Whether the first of these classes, or the first few together, hold more than noise; all tests of a column
     together are wrong with a chance of ``_SURE``.
     """

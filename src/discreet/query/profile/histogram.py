@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats
 from discreet.errors import BadData
 from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
@@ -23,13 +23,11 @@ from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.types import Value
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS, value_ends
-from discreet.query.profile.questions import COUNT, KEY, About, Asked
-
-Floats = NDArray[np.float64]
+from discreet.query.profile.questions import COUNT, KEY, About, HistogramQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram:
+class UnitHistogram:
     """How many units (each weighs one in all) are in each class, plus noise."""
 
     about: About
@@ -42,7 +40,7 @@ class Histogram:
     step: Fraction = Fraction(1)
 
     @classmethod
-    def of(cls, question: Asked, answer: TableAnswer) -> Histogram:
+    def of(cls, question: HistogramQuery, answer: TableAnswer) -> UnitHistogram:
         """What was released for it."""
         alone = question.about is About.DISTINCT
         released = dict(zip(question.labels if alone else answer[KEY], answer[COUNT], strict=True))
@@ -120,7 +118,7 @@ class Histogram:
         return least if least == most else f"{least} to {most}"
 
     @classmethod
-    def read(cls, question: Asked, stored: Mapping[str, Any]) -> Histogram:
+    def read(cls, question: HistogramQuery, stored: Mapping[str, Any]) -> UnitHistogram:
         """From an answer as a ledger keeps it: the same as when it was released."""
         alone = question.about is About.DISTINCT
         released = {question.labels[0]: stored["rows"][0][0]} if alone else dict(stored["rows"])

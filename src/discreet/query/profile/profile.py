@@ -19,9 +19,9 @@ from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, significant
 from discreet.picture import new_figure
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.profile.histogram import Histogram
-from discreet.query.profile.questions import About, Asked
-from discreet.query.profile.sizes import Cut, UnitSizes
+from discreet.query.profile.histogram import UnitHistogram
+from discreet.query.profile.questions import About, HistogramQuery
+from discreet.query.profile.sizes import RowsCut, UnitSizes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,17 +40,19 @@ class Profile:
     """
 
     table: str
-    histograms: tuple[Histogram, ...]
+    histograms: tuple[UnitHistogram, ...]
     cost: str
 
     @classmethod
-    def of(cls, table: str, questions: Sequence[Asked], answers: Sequence[TableAnswer]) -> Profile:
+    def of(cls, table: str, questions: Sequence[HistogramQuery], answers: Sequence[TableAnswer]) -> Profile:
         """What was released."""
-        histograms = tuple(Histogram.of(question, answer) for question, answer in zip(questions, answers, strict=True))
+        histograms = tuple(
+            UnitHistogram.of(question, answer) for question, answer in zip(questions, answers, strict=True)
+        )
         return cls(table, histograms, answers[0].cost)
 
     @classmethod
-    def read(cls, table: str, questions: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Profile:
+    def read(cls, table: str, questions: Sequence[HistogramQuery], stored: Sequence[Mapping[str, Any]]) -> Profile:
         """From answers as a ledger keeps them and a curator sends them; older ones have no numbers of keys.
 
         ``BadData`` if they are of a table that was declared otherwise.
@@ -59,20 +61,12 @@ class Profile:
             questions = [question for question in questions if question.about is not About.DISTINCT]
         if len(questions) != len(stored):
             raise BadData("this profile was stored for a table with other columns: release a new one")
-        histograms = tuple(Histogram.read(question, answer) for question, answer in zip(questions, stored, strict=True))
+        histograms = tuple(
+            UnitHistogram.read(question, answer) for question, answer in zip(questions, stored, strict=True)
+        )
         return cls(table, histograms, str(stored[0]["cost"]))
 
-    def joined(self, other: Profile) -> Profile:
-        """Both together: of what both are about, the other one's."""
-        new = {(histogram.about, histogram.column) for histogram in other.histograms}
-        kept = tuple(histogram for histogram in self.histograms if (histogram.about, histogram.column) not in new)
-        return Profile(self.table, (*other.histograms, *kept), f"{self.cost}, then {other.cost}") if kept else other
-
-    def has(self, question: Asked) -> bool:
-        """Whether it has this histogram."""
-        return self._find(question.about, question.column) is not None
-
-    def _find(self, about: About, column: str = "") -> Histogram | None:
+    def _find(self, about: About, column: str = "") -> UnitHistogram | None:
         return next((h for h in self.histograms if (h.about, h.column) == (about, column)), None)
 
     @property
@@ -87,7 +81,7 @@ class Profile:
         histogram = self._find(About.GROUPS, column)
         return None if histogram is None else UnitSizes(histogram)
 
-    def keys(self, column: str) -> Histogram | None:
+    def keys(self, column: str) -> UnitHistogram | None:
         """How units are spread over the listed keys of a column; None if that was not asked."""
         return self._find(About.KEYS, column)
 
@@ -98,14 +92,9 @@ class Profile:
             raise BadParameter("column", column, "must be a column in this profile whose keys are not listed")
         return histogram.total(confidence)
 
-    def values(self, column: str) -> Histogram | None:
+    def values(self, column: str) -> UnitHistogram | None:
         """How the values of a column are spread over public classes; None if that was not asked."""
         return self._find(About.VALUES, column)
-
-    @property
-    def all_values(self) -> tuple[Histogram, ...]:
-        """The histograms of values, one for each column that has one."""
-        return tuple(histogram for histogram in self.histograms if histogram.about is About.VALUES)
 
     def units(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """The number of units, and its error bar."""
@@ -123,7 +112,7 @@ class Profile:
         error = histogram.error(weights, float(1 - confidence_level(confidence))) / many
         return min(max(share, 0.0), 1.0), min(error, 1.0)
 
-    def cut(self, cap: int, confidence: Number = CONFIDENCE) -> Cut:
+    def cut(self, cap: int, confidence: Number = CONFIDENCE) -> RowsCut:
         """What a cap on the rows of one unit would cut."""
         return self.sizes.cut(cap, confidence)
 
@@ -170,7 +159,7 @@ class _Gap:
     many: int
 
 
-def _shown(histogram: Histogram) -> list[int | _Gap]:
+def _shown(histogram: UnitHistogram) -> list[int | _Gap]:
     """The classes that are shown; of many in a row that do not stand out, only how many they are."""
     places, error = _interesting(histogram), _stands_out(histogram)
     shown: list[int | _Gap] = []
@@ -180,12 +169,12 @@ def _shown(histogram: Histogram) -> list[int | _Gap]:
     return shown
 
 
-def _stands_out(histogram: Histogram) -> float:
+def _stands_out(histogram: UnitHistogram) -> float:
     """What a class must hold to stand out from the noise, all classes of a histogram together."""
     return histogram.error([1.0], 0.01 / len(histogram.counts))
 
 
-def _interesting(histogram: Histogram) -> list[int]:
+def _interesting(histogram: UnitHistogram) -> list[int]:
     """From the first to the last class that stands out; of keys, the largest."""
     error = _stands_out(histogram)
     there = [i for i, n in enumerate(histogram.counts) if n > error]
@@ -196,7 +185,7 @@ def _interesting(histogram: Histogram) -> list[int]:
     return [*(range(between[0], between[-1] + 1) if between else []), *(i for i in there if i == null)]
 
 
-def _lines(histogram: Histogram) -> list[str]:
+def _lines(histogram: UnitHistogram) -> list[str]:
     error = histogram.error([1.0], 0.05)
     if histogram.about is About.DISTINCT:
         return [f"{histogram.title}: at least {round(histogram.counts[0]):,} ± {significant(error, 3)}"]

@@ -47,7 +47,7 @@ class About(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class HistogramQuery:
     """One histogram of a profile: what it is about and the question that it is."""
 
     about: About
@@ -60,7 +60,9 @@ class Asked:
     prepared: Prepared
 
 
-def rows_per_unit(relation: Relation, unit_kind: Kind, tables: tuple[str, ...], *, importance: float = 4.0) -> Asked:
+def rows_per_unit(
+    relation: Relation, unit_kind: Kind, tables: tuple[str, ...], *, importance: float = 4.0
+) -> HistogramQuery:
     """How many units have how many rows in a relation."""
     sizes = PerUnit(relation, ((UNIT, Column(UNIT)),), (Measure("n", Aggregate.COUNT),))
     return _question(About.ROWS, "", size_class(Column("n")), sizes, unit_kind, tables, importance)
@@ -68,7 +70,7 @@ def rows_per_unit(relation: Relation, unit_kind: Kind, tables: tuple[str, ...], 
 
 def groups_per_unit(
     relation: Relation, keys: Sequence[LoweredKey], unit_kind: Kind, tables: tuple[str, ...], *, importance: float = 4.0
-) -> Asked:
+) -> HistogramQuery:
     """How many units have rows in how many groups of these keys."""
     named = tuple((f"k{i}", key.typed.lowered) for i, key in enumerate(keys))
     inside = [_listed(key.typed) for key in keys]
@@ -80,12 +82,12 @@ def groups_per_unit(
     return _question(About.GROUPS, names, size_class(Column("n")), sizes, unit_kind, tables, importance)
 
 
-def keys_of(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[str, ...]) -> Asked:
+def keys_of(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[str, ...]) -> HistogramQuery:
     """How units are spread over the listed keys."""
     return _question(About.KEYS, key.name, key.typed, relation, unit_kind, tables, 1.0)
 
 
-def distinct_keys(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[str, ...]) -> Asked:
+def distinct_keys(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[str, ...]) -> HistogramQuery:
     """How many different keys there are, if each unit names one of its own: at most as many as there are."""
     measure = LoweredMeasure(Measure(COUNT, Aggregate.COUNT_DISTINCT, (key.typed.lowered,)), (key.typed,), None)
     question = LoweredQuestion(
@@ -101,12 +103,12 @@ def distinct_keys(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: 
     )
     counted = _Count(st.Distinct(key.typed.lowered), is_whole=False, importance=1.0)
     part = Part(relation, ONE, (), (measure,), (counted,), given=True)
-    return Asked(About.DISTINCT, key.name, ("at least",), Fraction(1), Prepared(question, (part,)))
+    return HistogramQuery(About.DISTINCT, key.name, ("at least",), Fraction(1), Prepared(question, (part,)))
 
 
 def table_questions(
     name: str, schemas: Mapping[str, Schema], columns: Sequence[str] | None = None, *, sizes: bool = True
-) -> tuple[Asked, ...]:
+) -> tuple[HistogramQuery, ...]:
     """All histograms of a table: rows per unit, then each column (or those named) by what is declared of it.
 
     ``sizes``: whether rows per unit are among them.
@@ -164,7 +166,7 @@ def _listed(typed: Typed) -> Expression | None:
     return ways[0] if len(ways) == 1 else Call("or", tuple(ways))
 
 
-def _values(column: str, kind: Kind, source: Lowered) -> Asked:
+def _values(column: str, kind: Kind, source: Lowered) -> HistogramQuery:
     rows, step = source.relation, Fraction(1)
     if isinstance(kind, Number | Real):
         rows = signed_cells(rows, column, kind)
@@ -194,7 +196,7 @@ def _question(  # noqa: PLR0917 - the parts of one question
     tables: tuple[str, ...],
     importance: float,
     step: Fraction = Fraction(1),
-) -> Asked:
+) -> HistogramQuery:
     measure = LoweredMeasure(Measure(COUNT, Aggregate.COUNT), (), None)
     keys = (LoweredKey(KEY, key),)
     question = LoweredQuestion(
@@ -211,4 +213,4 @@ def _question(  # noqa: PLR0917 - the parts of one question
     counted = _Count(st.Rows(st.ONE, 1, Fraction(1), one_sign=True), is_whole=False, importance=importance)
     part = Part(relation, ONE, keys, (measure,), (counted,), given=True)
     assert key.keys is not None  # noqa: S101 - classes are public
-    return Asked(about, column, key.keys, step, Prepared(question, (part,)))
+    return HistogramQuery(about, column, key.keys, step, Prepared(question, (part,)))

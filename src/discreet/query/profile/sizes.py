@@ -13,9 +13,10 @@ from functools import cached_property
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level, how_many
+from discreet.arrays import Floats
 from discreet.exact import Number
 from discreet.query.profile.classes import STARTS
-from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.histogram import UnitHistogram
 from discreet.query.profile.tails import Tails, tails
 
 _SURE = 3e-5
@@ -29,7 +30,7 @@ _HIDDEN = ": they may hold most of the table, since noise hides large units; a p
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class RowsCut:
     """The estimated share of rows (or groups) that a cap leaves out, with an interval."""
 
     cap: int
@@ -42,24 +43,8 @@ class Cut:
     beyond: int
     """At most so many units have more, with the same confidence."""
     what: str = "rows"
-    wider: tuple[float, float, float] = (0.0, 1.0, 0.0)
-    """The interval and the units beyond with a quarter of the chance to miss each, beside noise with a half."""
     within: float = 0.0
     """How many units are within the reach, about."""
-
-    def total(self, low: float, high: float) -> tuple[float, float]:
-        """All rows, where what is left after the cut lies between two ends; of units beyond the reach, up to the cap.
-
-        Nobody knows how much of what is left belongs to units beyond the reach, of which nothing is put back.
-
-        >>> Cut(8, 0.5, 0.4, 0.6, 0.95, 99, 3, wider=(0.25, 0.75, 3)).total(60, 100)
-        (72.0, 400.0)
-        """
-        least, most, beyond = self.wider
-        low = max(low, 0.0)
-        out = min(beyond * self.cap, low)
-        end = high / (1 - most) if most < 1 else np.inf
-        return (low - out) / (1 - min(least, 1 - 1e-9)) + out, float(end)
 
     def __str__(self) -> str:
         ends = f"{self.low:.1%} to {self.high:.1%}, {self.confidence:.0%}"
@@ -74,7 +59,7 @@ class Cut:
 class UnitSizes:
     """Rows per unit, or groups per unit."""
 
-    histogram: Histogram
+    histogram: UnitHistogram
 
     @cached_property
     def _last(self) -> int:
@@ -125,22 +110,6 @@ class UnitSizes:
         """Units beyond the reach: a guess, for choices."""
         return tails(self.histogram, self._last)
 
-    @property
-    def all_classes(self) -> tuple[Floats, Floats]:
-        """A size for each class, and how many units it has, about: within the reach, and on average beyond it."""
-        return (
-            np.concatenate([self.typical, self._tails.sizes]),
-            np.concatenate([np.maximum(self.counts, 0.0), self._tails.weights @ self._tails.units]),
-        )
-
-    def units(self) -> float:
-        """All units, about."""
-        return max(self.sum_of(np.ones_like), 1.0)
-
-    def rows(self) -> float:
-        """All rows together, about: of units within the reach, and a guess of the rest."""
-        return self.kept(1 << 40)
-
     def rows_between(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """Between these ends lie all rows of units within the reach: the noise and the width of the classes."""
         miss = float(1 - confidence_level(confidence))
@@ -169,22 +138,19 @@ class UnitSizes:
         """One number for those that these ways have: the weighted median."""
         return self._tails.middle(values)
 
-    def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
+    def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> RowsCut:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
         level = confidence_level(confidence)
         miss = float(1 - level) / 2
         (low, high), counts = self._ends(), self.counts
         points = [(m, np.maximum(m - cap, 0.0)) for m in (self.typical, low, high, np.clip(cap, low, high))]
         share, first, last = share_beyond(self.histogram, counts, points, miss)
-        wider = share_beyond(self.histogram, counts, points, miss / 2)[1:]
         above = self.histogram.values[self._last + 1 :]
 
-        def more(chance: float) -> float:
-            """At most so many units are beyond."""
-            return max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), chance)) if len(above) else 0
-
-        beyond = more(2 * miss)
-        return Cut(
+        beyond = 0.0
+        if len(above):
+            beyond = max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), 2 * miss))
+        return RowsCut(
             cap,
             share,
             first,
@@ -193,13 +159,12 @@ class UnitSizes:
             self.reach,
             int(np.ceil(beyond)),
             what,
-            (*wider, more(miss / 2)),
             float(np.maximum(counts, 0.0).sum()),
         )
 
 
 def share_beyond(
-    histogram: Histogram, counts: Floats, points: Sequence[tuple[Floats, Floats]], miss: float
+    histogram: UnitHistogram, counts: Floats, points: Sequence[tuple[Floats, Floats]], miss: float
 ) -> tuple[float, float, float]:
     """The share of all sizes that lies beyond something, and an interval: those shares s that the noise of the counts
     and the width of the classes allow, Σ N_j (beyond_j - s size_j) = 0.

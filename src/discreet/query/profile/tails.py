@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.query.profile.classes import STARTS
-from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.histogram import UnitHistogram
 
 SLOPES = -np.geomspace(0.3, 40, 40)
 BENDS = -np.concatenate([[0.0], np.geomspace(0.02, 10, 14)])
@@ -40,16 +41,12 @@ class Tails:
         order = np.argsort(values)
         return float(values[order][np.searchsorted(np.cumsum(self.weights[order]), 0.5)])
 
-    def mean(self, values: Floats) -> float:
-        """The same: the weighted mean, in which what is unlikely and large counts."""
-        return float(self.weights @ values)
-
     def mean_by_ratio(self, values: Floats) -> float:
         """The same for errors, of which half and twice are equally far: their geometric mean."""
         return float(np.exp(self.weights @ np.log(np.maximum(values, 1e-300))))
 
 
-def tails(histogram: Histogram, last: int) -> Tails:
+def tails(histogram: UnitHistogram, last: int) -> Tails:
     """Of sizes per unit, beyond the class ``last``."""
     starts = np.array(STARTS, dtype=float)
     ends = np.append(starts[1:], 1.5 * starts[-1])

@@ -15,12 +15,10 @@ from math import ceil, floor, log10, sqrt
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.synthetic.binning.standing_out import levels
 from discreet.synthetic.columns import Bins, Codes, bins
-
-Floats = NDArray[np.float64]
 
 EQUAL = 32
 """Bins of equal width for numbers between bounds; and the most that are chosen."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from discreet.arrays import Floats
 
 MOST_VALUES = 1 << 11
 """Of more values none is found empty: the search takes the square of their number."""

@@ -12,12 +12,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.errors import BadParameter
 from discreet.query.plan.key_sets import Hierarchy, KeySet
 from discreet.query.plan.public_totals import PublicTotals
 from discreet.query.plan.types import Value
 from discreet.synthetic.columns import Column
-from discreet.synthetic.hierarchical.tree import Integers, Tree
+from discreet.synthetic.hierarchical.tree import Tree
 from discreet.synthetic.hierarchical.whole import Clique, Masks, projected
 
 

@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.synthetic.hierarchical.tree import Tree
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

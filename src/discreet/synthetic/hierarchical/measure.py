@@ -13,8 +13,8 @@ from math import inf, prod
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.residuals import interaction, noisy_differences
 from discreet.privacy.promises import events
@@ -23,11 +23,8 @@ from discreet.randomness import Bits, SystemBits
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.hierarchical.least_squares import solve
 from discreet.synthetic.hierarchical.plan import FINER, HierarchicalPlan, Part, subsets
-from discreet.synthetic.hierarchical.tree import Integers
 from discreet.synthetic.hierarchical.whole import Clique
 from discreet.synthetic.spending import Spending
-
-Floats = NDArray[np.float64]
 
 
 @runtime_checkable

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.synthetic.hierarchical.tree import Integers, Tree
+from discreet.arrays import Integers
+from discreet.synthetic.hierarchical.tree import Tree
 from discreet.synthetic.hierarchical.whole import WholeTables
 
 

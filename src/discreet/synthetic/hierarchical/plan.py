@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.exact import Number, positive
 from discreet.mechanisms.statistics.budget import Moves
@@ -44,7 +45,6 @@ LARGEST = 1 << 100
 _ROUNDS = 400
 _FINE = 1 << 20
 _TRIES = 64
-Floats = NDArray[np.float64]
 Part = tuple[int, Clique]
 """A level, and the columns whose interaction is measured there."""
 

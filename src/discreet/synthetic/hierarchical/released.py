@@ -11,7 +11,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
 from os import PathLike
@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
+from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number, significant
+from discreet.messages import Interface, Message
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.export import write_rows
@@ -34,13 +36,11 @@ from discreet.synthetic.hierarchical.cliques import row_order
 from discreet.synthetic.hierarchical.measure import CellSource, Estimates, measure
 from discreet.synthetic.hierarchical.microdata import make_rows
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan, Publication, PublishedTable, plan
-from discreet.synthetic.hierarchical.tree import Integers
 from discreet.synthetic.hierarchical.whole import WholeTables, make_whole
 from discreet.synthetic.source import rows_of
 from discreet.synthetic.spending import Spending, read_budget
 from discreet.synthetic.synthesize import as_domain
 
-Floats = NDArray[np.float64]
 STRUCTURAL = (
     "Structural zeros: cells outside the public key sets are 0 by the owner's declaration, and rows in them are in "
     "no table. This is public knowledge, uses no data, and leaves the guarantee as it is."
@@ -68,7 +68,7 @@ class PublishedTables:
     spending: Spending
     receipt: Receipt | None = None
     """What a session charged for it."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
     __repr__ = brief
 
@@ -196,7 +196,7 @@ class PublishedTables:
                 {"totals": table.totals.name, "from_data": table.totals.from_data} for table in self.plan.fixed
             ],
             "consequence": [*([STRUCTURAL] if zeros else []), *consequences(self.plan)],
-            "notes": list(self.notes),
+            "notes": [note.as_json(Interface.PYTHON) for note in self.notes],
             "receipt": None if self.receipt is None else str(self.receipt.price),
         }
 
@@ -214,7 +214,7 @@ class PublishedTables:
             for table in card["tables"]
         ]
         lines += [f"{name}: {share:.1%} of the cost" for name, share in card["shares"].items()]
-        return "\n".join([*lines, card["outside"], *card["consequence"], *self.notes])
+        return "\n".join([*lines, card["outside"], *card["consequence"], *map(str, self.notes)])
 
     def to_json(self) -> bytes:
         """What a ledger keeps: the card and all numbers."""
@@ -321,11 +321,6 @@ def made_whole(estimates: Estimates, spending: Spending, slack: Approx | None) -
     if planned.row_sets is not None:
         whole = make(planned.row_sets, estimates.table, near=whole)
     return PublishedTables(planned, estimates, whole, spending.promise(slack), spending)
-
-
-def with_receipt(made: PublishedTables, receipt: Receipt | None, notes: tuple[str, ...]) -> PublishedTables:
-    """The same as a session made it."""
-    return replace(made, receipt=receipt, notes=notes)
 
 
 def _packed(numbers: NDArray[Any]) -> dict[str, Any]:

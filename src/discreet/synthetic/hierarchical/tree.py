@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Integers = NDArray[np.int64]
+from discreet.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats, Integers
 from discreet.synthetic.hierarchical.cliques import in_order
-from discreet.synthetic.hierarchical.tree import Integers, Tree
+from discreet.synthetic.hierarchical.tree import Tree
 
-Floats = NDArray[np.float64]
 Clique = tuple[int, ...]
 Masks = Mapping[Clique, NDArray[np.bool_]]
 """Of sets of columns, which cells can be above 0."""

@@ -12,6 +12,7 @@ from math import expm1, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.errors import BadParameter
 from discreet.synthetic.predicate import Predicate
 
@@ -20,8 +21,6 @@ MOST = 1 << 24
 _WIDE = 1 << 12  # cells of the trailing columns that are one row of the matrix
 _RENORMALISE = 64
 _FEW = 64  # combinations of trailing columns that one matrix product sums up
-
-Floats = NDArray[np.float64]
 
 
 class Dense:

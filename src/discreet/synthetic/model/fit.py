@@ -17,11 +17,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.synthetic.model.graphical import Graphical, Potentials, calibrate
 from discreet.synthetic.model.junction import Clique, junction_tree
 from discreet.synthetic.model.lbfgs import minimise
-
-Floats = NDArray[np.float64]
 
 PRIOR = 0.03
 STEPS = 60

@@ -15,11 +15,10 @@ from math import log
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.synthetic.model.junction import Clique, Tree, junction_tree
 
-Floats = NDArray[np.float64]
 Potentials = Mapping[Clique, Floats]
 
 

@@ -18,7 +18,8 @@ from math import log, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.synthetic.model.fit import PRIOR, STEPS, Floats, Measured, fit, pooled, solve, total_of
+from discreet.arrays import Floats
+from discreet.synthetic.model.fit import PRIOR, STEPS, Measured, fit, pooled, solve, total_of
 from discreet.synthetic.model.graphical import Potentials
 from discreet.synthetic.model.junction import Clique, tree_cells
 from discreet.synthetic.model.rows import draw_rows

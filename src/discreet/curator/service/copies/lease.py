@@ -82,16 +82,16 @@ class Lease:
 
     def _taken(self) -> bool:
         """Whether the lease is another machine's, or an earlier boot's."""
-        found = self._read()
-        return bool(found) and {name: found.get(name) for name in self._holder} != self._holder
+        held = self._read()
+        return bool(held) and {name: held.get(name) for name in self._holder} != self._holder
 
     def _read(self) -> dict[str, object]:
         """What the file says: nothing if there is none, or if it was torn."""
         try:
-            found = json.loads(self._path.read_bytes())
+            written = json.loads(self._path.read_bytes())
         except (FileNotFoundError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return written if isinstance(written, dict) else {}
 
     def _write(self) -> None:
         draft = self._path.with_name(f"{self._path.name}.{secrets.token_hex(8)}.new")

@@ -21,11 +21,11 @@ def mark(folders: Iterable[Path], ledger: str) -> list[str]:
     cautions = []
     for folder in sorted(set(folders)):
         path = folder / NAME
-        found = _read(path)
-        if found is None:
+        marker = _read(path)
+        if marker is None:
             with suppress(OSError):
                 _write(path, ledger)
-        elif found != ledger:
+        elif marker != ledger:
             cautions.append(
                 "another ledger answers queries about the same data: its people have two budgets. Stop one of the "
                 f"two curators, or remove {path} if the other one is gone"

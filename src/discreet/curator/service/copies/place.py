@@ -31,10 +31,10 @@ def place_of(ledger: Ledger, location: str | Path) -> str | None:
 
 def check_place(ledger: Ledger, location: str | Path) -> None:
     """Refuse to serve a ledger that was served elsewhere; the first place is recorded."""
-    here, known = place_of(ledger, location), ledger.owner.acts(KIND)
+    here, recorded = place_of(ledger, location), ledger.owner.acts(KIND)
     if here is None:
         return
-    before = known[-1].body.get("place") if known else None
+    before = recorded[-1].body.get("place") if recorded else None
     if before is None or before == _by_path_alone(location):
         ledger.owner.record(KIND, {"place": here, "reason": "first served here"})
     elif before != here:
@@ -55,11 +55,11 @@ def machine() -> str:
     """The identity of this machine, empty where it has none, as in most containers."""
     for path in _IDENTITIES:
         try:
-            found = path.read_text().strip()
+            boot = path.read_text().strip()
         except OSError:
             continue
-        if found:
-            return found
+        if boot:
+            return boot
     return ""
 
 

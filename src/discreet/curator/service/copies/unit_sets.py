@@ -42,7 +42,7 @@ class UnitSet:
     @classmethod
     def of(cls, hashes: Sequence[str], ledger: Ledger) -> UnitSet:
         """The sample that the smallest hashes of a data set make."""
-        zeros = {ledger.owner.hidden(f"unit {one}")[:16]: _BITS - int(one, 16).bit_length() for one in hashes}
+        zeros = {ledger.owner.hidden(f"unit {digest}")[:16]: _BITS - int(digest, 16).bit_length() for digest in hashes}
         return cls(zeros, min(zeros.values()) + 1 if len(hashes) >= MOST else 0)
 
     def shared(self, other: UnitSet) -> int:
@@ -53,7 +53,7 @@ class UnitSet:
         100
         """
         start = max(self.all_from, other.all_from)
-        mine, theirs = ({name for name, zeros in one.units.items() if zeros >= start} for one in (self, other))
+        mine, theirs = ({name for name, zeros in units.units.items() if zeros >= start} for units in (self, other))
         return 100 * len(mine & theirs) // max(1, min(len(mine), len(theirs)))
 
 
@@ -73,32 +73,32 @@ def check_units(ledger: Ledger, dataset: str, population: str, hashes: Iterable[
 
 def keep_units(ledger: Ledger, dataset: str, population: str, hashes: Iterable[str], *, decided: bool, by: str) -> None:
     """Record the units of a data set, and whose units of other populations they are: by the owner's decision or not."""
-    found = UnitSet.of(sorted(hashes)[:MOST], ledger)
-    like = _like(ledger, dataset, population, found)
+    own = UnitSet.of(sorted(hashes)[:MOST], ledger)
+    like = _like(ledger, dataset, population, own)
     body = {
         "dataset": dataset,
         "population": population,
         "key": ledger.public_key,
-        "all_from": found.all_from,
-        "units": [[name, zeros] for name, zeros in sorted(found.units.items())],
+        "all_from": own.all_from,
+        "units": [[name, zeros] for name, zeros in sorted(own.units.items())],
         "like": [] if decided else like,
-        "decided": sorted({one["population"] for one in like}) if decided else [],
+        "decided": sorted({alike["population"] for alike in like}) if decided else [],
     }
     ledger.owner.record(KIND, body, by=by)
 
 
-def _like(ledger: Ledger, dataset: str, population: str, found: UnitSet) -> list[dict[str, Any]]:
+def _like(ledger: Ledger, dataset: str, population: str, own: UnitSet) -> list[dict[str, Any]]:
     """The data sets of other populations whose units these are, but for populations that the owner decided about."""
     state = ledger.look()
     decided = _decided(state)
     like = []
     for name, other in _latest(state, ledger.public_key).items():
-        known = state.datasets.get(name)
-        if known is None or name == dataset or {known.population, population} in decided:
+        dataset_there = state.datasets.get(name)
+        if dataset_there is None or name == dataset or {dataset_there.population, population} in decided:
             continue
-        share = found.shared(other)
+        share = own.shared(other)
         if share >= _HALF:
-            like.append({"dataset": name, "population": known.population, "percent": share})
+            like.append({"dataset": name, "population": dataset_there.population, "percent": share})
     return like
 
 
@@ -106,21 +106,23 @@ def unit_cautions(state: State) -> list[str]:
     """What was found when the data sets were registered that are still asked."""
     latest = {str(act.body["dataset"]): act.body["like"] for act in state.acts.get(KIND, ())}
 
-    def asked(name: str) -> bool:
+    def is_asked_for(name: str) -> bool:
         return name in state.datasets and not state.datasets[name].retired
 
     return [
-        _caution(name, one)
+        _caution(name, alike)
         for name, like in latest.items()
-        for one in like
-        if asked(name) and asked(one["dataset"]) and state.datasets[name].population != one["population"]
+        for alike in like
+        if is_asked_for(name)
+        and is_asked_for(alike["dataset"])
+        and state.datasets[name].population != alike["population"]
     ]
 
 
 def reported(dataset: str, tables: Iterable[Callable[[], list[str]]]) -> list[str]:
     """The hashes that an engine finds in each table; none if it cannot, which is reported in the log."""
     try:
-        return [one for hashes in tables for one in hashes()]
+        return [digest for hashes in tables for digest in hashes()]
     except DiscreetError as error:
         log.error("the units of %s were not compared with those of others: %s", dataset, type(error).__name__)
         return []

@@ -45,8 +45,8 @@ class Witness:
         text = self._file() if isinstance(self._place, Path) else self._fetch()
         lines = text.split("\n")
         for line in reversed(lines):
-            if line and (found := read_head(line)) is not None:  # the last line may be torn
-                return found
+            if line and (head := read_head(line)) is not None:  # the last line may be torn
+                return head
         if any(lines):
             raise LedgerMismatch("the witness cannot be understood")
         return None

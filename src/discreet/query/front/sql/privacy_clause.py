@@ -67,11 +67,11 @@ def take_privacy_clause(text: str) -> tuple[str, PrivacyClause | None]:
         return text, None
     plain = _ASIDE.sub(lambda aside: aside[0] if aside[0][0] in _QUOTES else " " * len(aside[0]), text)
     masked = _ASIDE.sub(lambda quoted: "_" * len(quoted[0]), plain)
-    found = list(_CLAUSE.finditer(masked))
-    if not found:
+    clauses = list(_CLAUSE.finditer(masked))
+    if not clauses:
         return text, None
-    clause, before = found[0], masked[: found[0].start()]
-    if len(found) > 1 or before.count("(") != before.count(")"):
+    clause, before = clauses[0], masked[: clauses[0].start()]
+    if len(clauses) > 1 or before.count("(") != before.count(")"):
         raise BadQuestion("WITH DIFFERENTIAL_PRIVACY must stand once, after the outermost SELECT")
     first, last = clause.span(1)
     options = "" if clause[2] is None else plain[clause.start(2) : clause.end(2)]
@@ -89,8 +89,8 @@ def _read(options: str) -> PrivacyClause:
         place = item.end()
     for name in values:
         if name not in (*_NUMBERS, *_CAPS, _UNIT):
-            known = ", ".join((*_NUMBERS, _UNIT, *_CAPS))
-            raise Unsupported(f"the option {name}", _HINTS.get(name, f"the options are {known}"))
+            options = ", ".join((*_NUMBERS, _UNIT, *_CAPS))
+            raise Unsupported(f"the option {name}", _HINTS.get(name, f"the options are {options}"))
     caps = tuple((ours, _cap(theirs, values[theirs])) for theirs, ours in _CAPS.items()
                  if values.get(theirs, "NULL").upper() != "NULL")  # fmt: skip
     return PrivacyClause(values.get("epsilon"), values.get("delta"), values.get(_UNIT), caps)

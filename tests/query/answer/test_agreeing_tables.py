@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.query.estimate.estimators import Floats
-from discreet.query.profile.agreeing_tables import AGREED, CountTable, fitted, gains
+from discreet.arrays import Floats
+from discreet.query.answer.agreeing_tables import AGREED, CountTable, fitted
 
 SIZES = {"a": 2, "b": 3, "c": 4}
 KEYS = [(("a", "b"), 4.0), (("a",), 1.0), (("c", "a"), 9.0), (("b",), 2.5), (("c",), 0.5), (("b", "c"), 7.0)]
@@ -65,15 +65,6 @@ def test_weighing_all_tables_alike_is_found_out() -> None:
     found = fitted([(CountTable(shape.sizes, 1.0), table) for shape, table in tables(values)])
     assert found is not None
     assert np.concatenate([table.reshape(-1) for table in found]) != pytest.approx(HAT @ values)
-
-
-def test_the_variances_are_those_of_the_fit() -> None:
-    after = np.diag(HAT @ np.diag(1 / PRECISION) @ HAT.T)
-    found = gains([*SHAPES, None])
-    assert found[-1] == 1.0
-    for (shape, table), gain in zip(tables(after), found, strict=False):
-        assert np.sqrt(table / shape.variance) == pytest.approx(np.full(table.shape, gain))
-    assert max(found[:-1]) < 1
 
 
 def test_tables_that_noise_does_not_explain_are_left_alone() -> None:

@@ -20,9 +20,10 @@ from math import prod
 
 import numpy as np
 
+from discreet.arrays import Floats
 from discreet.messages import message
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.estimate.estimators import Estimates, Fitted, Floats, Plain, Recipe
+from discreet.query.estimate.estimators import Estimates, Fitted, Plain, Recipe
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.statistics import ONE, Rows, Statistic, Units
@@ -67,24 +68,6 @@ def shape_of(part: Part, noised: Mapping[Statistic, Noised]) -> CountTable | Non
         return None
     variance = sum(share**2 * float(noised[s].variance) for s, share in _shares(count))
     return CountTable(sizes, variance)
-
-
-def gains(shapes: Sequence[CountTable | None]) -> list[float]:
-    """By how much the deviation of a count falls in each table, when all are made to agree."""
-    shaped = [shape for shape in shapes if shape is not None]
-    gains_of_tables = []
-    for shape in shapes:
-        if shape is None:
-            gains_of_tables.append(1.0)
-            continue
-        total = 0.0
-        for some in shape.subsets:
-            centred = prod(1 - 1 / shape.sizes[axis] for axis in some)
-            over = prod(n for axis, n in shape.sizes.items() if axis not in some)
-            precision = sum(1 / other.variance_of(some) for other in shaped if some <= set(other.sizes))
-            total += centred / over**2 / precision
-        gains_of_tables.append(float(np.sqrt(total / shape.variance)))
-    return gains_of_tables
 
 
 def fitted(tables: Sequence[tuple[CountTable, Floats]]) -> list[Floats] | None:
