@@ -24,7 +24,7 @@ AVOIDED = {
 MOST = {
     "messages": {
         "query": 0,
-        "privacy cost, spend": 49,
+        "privacy cost, spend": 48,
         "confidence interval": 0,
         "integer": 0,
         "distinct values": 0,

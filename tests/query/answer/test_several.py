@@ -21,7 +21,7 @@ def test_a_workload_shows_each_question_and_its_share_of_the_price() -> None:
     assert "all rows are one group" in told
     assert "noise" in told
     assert "noise" not in together.explain()
-    assert "2 questions" in together._repr_html_()
+    assert "2 queries" in together._repr_html_()
     answers = together.release(epsilon=1)
     assert answers._repr_html_().count("<table>") == 2
     assert "spent" in str(answers)
