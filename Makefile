@@ -28,7 +28,7 @@ $(VENV)/package: pyproject.toml $(VENV)/made
 $(VENV)/ready: pyproject.toml $(VENV)/made
 	@# A torch that lies on this machine is taken first: the registry's newest brings several GB for graphics cards.
 	-@$(BIN)/$(PIP_INSTALL) --no-index --no-deps torch 2>/dev/null
-	$(BIN)/$(PIP_INSTALL) --editable '.[frames,learn,plot,postgres,server,spark]' --group test --group docs
+	$(BIN)/$(PIP_INSTALL) --editable '.[formats,frames,learn,plot,postgres,server,spark]' --group test --group docs
 	touch $(VENV)/package $(VENV)/docs $@
 
 servers: $(VENV)/made  ## PostgreSQL, MariaDB, Java, Chromium and npm from Debian, if they are not there
@@ -43,7 +43,7 @@ serve: $(VENV)/package  ## the sample hospital as a service, with its web page
 	$(BIN)/discreet serve out/hospital/curator.toml
 
 $(VENV)/docs: $(VENV)/package
-	$(BIN)/$(PIP_INSTALL) --editable '.[frames,plot,server]' --group docs
+	$(BIN)/$(PIP_INSTALL) --editable '.[formats,frames,plot,server]' --group docs
 	touch $@
 
 docs: $(VENV)/docs  ## the documentation as a site in out/docs/site, with search, for reading without a network

@@ -35,6 +35,7 @@ LAYERS = """
     engines.duckdb engines.postgres engines.spark engines.experimental
     engines.unchanged
     engines.memory engines.sql
+    engines.labelled_files engines.workbooks
     engines.sources engines.data_paths engines.csv_lines
     query.profile
     query.answer
@@ -76,7 +77,8 @@ PLACE = {name: (row, group) for row, group in GROUPS for name in group.split("+"
 
 # Third-party packages that are extras: these may be imported inside a function, and so may our modules that need them.
 OPTIONAL = {"matplotlib", "dp_accounting", "fastapi", "starlette", "pydantic", "uvicorn", "sqlalchemy", "psycopg",
-            "pyspark", "polars", "pandas", "IPython", "mbi", "jax", "torch", "sklearn", "openpyxl"}  # fmt: skip
+            "pyspark", "polars", "pandas", "IPython", "mbi", "jax", "torch", "sklearn",
+            "openpyxl", "pyreadstat"}  # fmt: skip
 # Heavy parts of the core that wait until they are needed, so that the import stays quick.
 LATE = {"scipy", "pyarrow", "rich", "importlib"}
 # Only these touch disk or network. query.answer.export writes the file that the user named,
@@ -92,7 +94,7 @@ TOUCH_THE_WORLD = (
     "picture",
 )
 WORLD = {"socket", "subprocess", "shutil", "tempfile", "pathlib", "sqlite3", "urllib", "http", "io", "ftplib"}
-HARMLESS = {"PathLike", "getpid", "urandom", "cpu_count"}  # of ``os``
+HARMLESS = {"PathLike", "getpid", "urandom", "cpu_count", "fspath"}  # of ``os``
 # What may not even be seen below: noise knows nothing of privacy, engines nothing of noise or budgets, and so on.
 NEVER = {
     "noise": ("privacy",),

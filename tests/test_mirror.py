@@ -12,6 +12,7 @@ ABOUT_THE_PROJECT = {
     "cases",
     "claims",
     "docs",
+    "golden",
     "layers",
     "mirror",
     "mutate",

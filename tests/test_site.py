@@ -36,6 +36,10 @@ WORDS = {
     "systemd": "deploy",
     "composition": "",
     "quantile": "quantile",
+    "epsilon": "how-to/",
+    "privacy unit": "how-to/",
+    "max_ids": "move-from-smartnoise",
+    "partition selection": "which-mechanism",
 }
 
 

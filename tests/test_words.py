@@ -23,32 +23,32 @@ AVOIDED = {
 """What to write -> what to avoid."""
 MOST = {
     "messages": {
-        "query": 97,
-        "privacy cost, spend": 116,
-        "confidence interval": 22,
-        "integer": 87,
-        "distinct values": 16,
-        "undeclared, no unit": 31,
+        "query": 0,
+        "privacy cost, spend": 48,
+        "confidence interval": 0,
+        "integer": 0,
+        "distinct values": 0,
+        "undeclared, no unit": 1,
         "true-positive rate": 0,
         "leaves out": 0,
     },
     "docs": {
-        "query": 69,
-        "privacy cost, spend": 119,
-        "confidence interval": 33,
-        "integer": 30,
-        "distinct values": 12,
-        "undeclared, no unit": 51,
-        "true-positive rate": 13,
-        "leaves out": 11,
-    },
-    "page": {
-        "query": 15,
-        "privacy cost, spend": 16,
-        "confidence interval": 12,
+        "query": 10,
+        "privacy cost, spend": 28,
+        "confidence interval": 2,
         "integer": 0,
         "distinct values": 0,
-        "undeclared, no unit": 0,
+        "undeclared, no unit": 4,
+        "true-positive rate": 3,
+        "leaves out": 1,
+    },
+    "page": {
+        "query": 0,
+        "privacy cost, spend": 0,
+        "confidence interval": 0,
+        "integer": 0,
+        "distinct values": 0,
+        "undeclared, no unit": 1,
         "true-positive rate": 0,
         "leaves out": 0,
     },
@@ -74,9 +74,12 @@ def docs() -> list[str]:
 
 
 def page() -> list[str]:
-    """The page of a curator: its texts stand between quotes."""
+    """The page of a curator: its texts of several words stand between quotes; comments are not read."""
+    parts = re.compile(r'//[^\n]*|/\*.*?\*/|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`', re.DOTALL)
     files = (SOURCE / "curator" / "web").glob("*.js")
-    return [text for file in files for text in re.findall(r'"([^"\n]* [^"\n]*)"', file.read_text("utf-8"))]
+    matches = (match for file in files for match in parts.finditer(file.read_text("utf-8")))
+    texts = (re.sub(r"\$\{[^}]*\}", "", match[1] or match[2] or "") for match in matches)
+    return [text for text in texts if " " in text]
 
 
 def counted(texts: list[str]) -> dict[str, int]:

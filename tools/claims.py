@@ -94,7 +94,7 @@ CLAIMS = (
         "tests/contracts/test_mechanisms.py::test_no_price_is_refuted_by_neighbours",
     ),
     Claim(
-        "keys that nobody listed",
+        "undeclared keys",
         ("mechanisms.selection.key_selection.ThresholdKeys", "mechanisms.selection.key_selection.OptimalKeys"),
         "one unit added or removed; a changed unit is two steps", "a unit with keys_per_unit keys", ONE,
         "mechanisms/selection/key_selection.md",
@@ -125,12 +125,12 @@ CLAIMS = (
     # --- weak randomness ----------------------------------------------------------------------------------------------
     Claim(
         "Laplace noise from biased bits", ("biased.laplace.BiasedLaplace",), "any, within the sensitivity",
-        "the caller's", "one release of one stream of bits; prices of several do not add up", "biased/laplace.md",
+        "the caller's", "one release of one stream of bits; costs of several do not add up", "biased/laplace.md",
         "tests/biased/test_laplace.py::test_the_price_holds_under_the_worst_source",
     ),
     Claim(
         "randomized response from biased bits", ("biased.randomized_response.BiasedResponse",), "any two values",
-        "one person's value", "one release of one stream of bits; prices of several do not add up",
+        "one person's value", "one release of one stream of bits; costs of several do not add up",
         "biased/bit_tree.md",
         "tests/biased/test_randomized_response.py::test_no_source_on_short_strings_beats_the_price",
     ),
@@ -158,7 +158,7 @@ CLAIMS = (
     # --- budgets ------------------------------------------------------------------------------------------------------
     Claim(
         "a filter", ("privacy.budgets.filters.Filter",), "one relation for all charges", "that of the charges",
-        f"a sequence, {STRATEGIES} and every choice of prices; {NO_COPIES}; what was charged so far is no odometer",
+        f"a sequence, {STRATEGIES} and every choice of costs; {NO_COPIES}; what was charged so far is no odometer",
         "privacy/budgets/filters.py",
         "tests/checking/exact/test_interactive_own.py::"
         "test_a_filter_keeps_its_budget_against_every_choice_of_prices",
@@ -186,7 +186,7 @@ CLAIMS = (
     Claim(
         "optimal composition of boxes",
         ("privacy.accountants.optimal.Optimal", "privacy.accountants.optimal.BoundedRange"),
-        "one relation for all events", "that of the events", "boxes of fixed prices, chosen adaptively",
+        "one relation for all events", "that of the events", "boxes of fixed costs, chosen adaptively",
         "privacy/accountants/bounded_range.md",
         "tests/privacy/accountants/test_optimal.py::"
         "test_no_adaptive_choice_of_boxes_of_bounded_range_is_worse_than_said",
@@ -202,7 +202,7 @@ CLAIMS = (
         "test_a_counter_keeps_its_price_through_saves_restores_and_copies",
     ),
     Claim(
-        "totals over time, keys that nobody listed", ("continual.histogram.Histogram",),
+        "totals over time, undeclared keys", ("continual.histogram.Histogram",),
         "a move of one unit: steps, keys_per_step, keys_per_unit, sensitivity; added, removed or changed",
         "a unit over the whole stream", f"the whole stream, {STRATEGIES}, restored states; {NO_COPIES}",
         "continual/release.md",
@@ -222,7 +222,7 @@ CLAIMS = (
     Claim(
         "dashboards", ("continual.table_streams.TablePlan", "session.board.Board", "session.board.BoardPreview"),
         "add/remove or change-one, as the session says", "a unit over the whole horizon",
-        "the whole horizon, with other questions in between; a crash and a restored state; copies are refused",
+        "the whole horizon, with other queries in between; a crash and a restored state; copies are refused",
         "continual/by_day.md",
         "tests/continual/test_table_streams.py::test_no_two_lives_of_a_person_are_farther_apart_than_is_priced",
     ),
@@ -295,7 +295,7 @@ CLAIMS = (
         "tables over a hierarchy that add up",
         ("synthetic.hierarchical.plan.HierarchicalPlan", "synthetic.hierarchical.released.PublishedTables"),
         "add/remove", "a unit, as its source says",
-        "all tables of one publication, measured once; whole numbers and rows are functions of them",
+        "all tables of one publication, measured once; integers and rows are functions of them",
         "synthetic/hierarchical/hierarchical.md",
         "tests/synthetic/hierarchical/test_measure.py::test_the_joint_law_keeps_the_budget_for_every_row",
     ),
@@ -404,7 +404,7 @@ CARRIED = {
         "session.board.BoardTerms", "commands.continual.BoardOptions",
         "session.plan_summary.TargetSummary", "session.counts_program.PaidSource",
         "session.counts_program.CountsStep", "session.program.QueryStep", "session.program.Program",
-        "session.program.Step", "session.program.PartReceipt",
+        "session.program.Step", "session.program.PartReceipt", "query.front.sql.privacy_clause.PrivacyClause",
     ),
     "a check or an audit of somebody else's claim": (
         "checking.exact.other_models.OneReport", "checking.exact.other_models.WholeStream",

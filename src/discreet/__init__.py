@@ -1,4 +1,4 @@
-"""discreet: ask questions of sensitive data; publish the answers safely."""
+"""discreet: query sensitive data; publish the answers safely."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

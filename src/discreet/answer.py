@@ -85,7 +85,9 @@ class Answer:
     def error_at(self, confidence: Number = CONFIDENCE) -> float:
         """The error bar: |value - truth| is at most this, with the given confidence."""
         if self.accuracy is None:
-            raise BadParameter("accuracy", None, "must be known for an error bar; explain() says what is known here")
+            raise BadParameter(
+                "accuracy", None, "must be known for a confidence interval; explain() says what is known here"
+            )
         return self.accuracy.error_at(confidence)
 
     def within(self, confidence: Number = CONFIDENCE) -> tuple[Any, Any]:

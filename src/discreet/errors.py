@@ -135,8 +135,8 @@ class BadParameter(DiscreetError, ValueError):
     def renamed(self, name: str, note: str = "") -> BadParameter:
         """The same error under another name, such as its place in a file.
 
-        >>> BadParameter("port", "x", "must be a whole number").renamed("server.port", " (in curator.toml)").args[0]
-        "server.port is 'x', but it must be a whole number (in curator.toml)"
+        >>> BadParameter("port", "x", "must be an integer").renamed("server.port", " (in curator.toml)").args[0]
+        "server.port is 'x', but it must be an integer (in curator.toml)"
         """
         renamed = BadParameter(name, None, self.must + note, self.fix)
         renamed.args = (f"{name} is {self._shown}, but it {self.must}{note}",)
@@ -223,8 +223,8 @@ class NoEstimate(DiscreetError):
 
     def __init__(self) -> None:
         super().__init__(
-            "the estimate was paid for, and what was spent stays spent, but no value stands out from its noise; "
-            "ask again with a larger epsilon, which is paid for too"
+            "the estimate was charged, and what was spent stays spent, but no value stands out from its noise; "
+            "ask again with a larger epsilon, which is charged, too"
         )
 
 

@@ -177,3 +177,26 @@ def test_a_question_in_another_dialect(visits: Path) -> None:
     wrong = run("ask", visits, text, *OPTIONS, "--epsilon", "1000", "--max-rows", 1, "--dialect", "klingon")
     assert wrong.exit_code == 1
     assert "must be one of duckdb" in wrong.output
+
+
+def test_a_script_is_written_before_the_query_is_run(visits: Path, tmp_path: Path) -> None:
+    script = tmp_path / "query.py"
+    for command in ("preview", "ask"):
+        script.unlink(missing_ok=True)
+        done = run(command, visits, SQL, *OPTIONS, "--epsilon", "1", "--max-rows", 1, "--script", script)
+        assert done.exit_code == 0, done.output
+        assert f"dp.table(\n            {str(visits)!r}" in script.read_text()
+        assert CANARY not in script.read_text()
+    refused = run("ask", visits, SQL, *OPTIONS, "--epsilon", "1", "--script", script)
+    assert refused.exit_code == 1
+    assert "must not be there yet" in " ".join(refused.output.split())
+
+
+def test_the_text_of_a_query_may_state_its_cost(visits: Path) -> None:
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) AS n FROM visits"
+    done = run("ask", visits, text, "--unit", "person")
+    assert done.exit_code == 0, done.output
+    assert "spent epsilon 1/2" in done.output
+    twice = run("ask", visits, text, "--unit", "person", "--epsilon", "1")
+    assert twice.exit_code == 1
+    assert "states the cost" in " ".join(twice.output.split())

@@ -41,4 +41,4 @@ def test_what_is_refused_costs_nothing(visits: Path, tmp_path: Path) -> None:
         "ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--max-rows", "x"
     )
     assert bad.exit_code == 1
-    assert "must be a whole number, or auto" in bad.output
+    assert "must be an integer, or auto" in bad.output

@@ -22,7 +22,7 @@ def test_planning_ends_after_its_time_and_says_what_to_do() -> None:
         clock.now += 5
         check_interrupted()
         clock.now += 0.1
-        with pytest.raises(Refusal, match=r"more than 5 s of work .*nothing was spent: ask fewer questions") as refused:
+        with pytest.raises(Refusal, match=r"more than 5 s of work .*nothing was spent: send fewer queries") as refused:
             check_interrupted()
     assert (refused.value.status, refused.value.kind) == (422, "TooLong")
     check_interrupted()

@@ -72,7 +72,7 @@ def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple
     assert script(browser, "return document.querySelectorAll('.answer .chart .bar').length") == 3
     assert script(browser, "return document.querySelectorAll('.answer .chart .whisker').length") == 3
     assert "±" in read(browser, ".answer table")
-    says(browser, ".earlier", "You have this answer from")  # the same question is not paid twice without a word
+    says(browser, ".earlier", "You have this answer from")  # the same query is not paid twice without a word
     says(browser, "#ask", "Run again (spends ε = 3)")
     browser.click("a[href='#history']")
     says(browser, ".list", "COUNT(*) AS many")
@@ -134,14 +134,14 @@ def test_a_workload_is_shown_whole(browser: Browser, served: tuple[Town, str]) -
     said = town.post("/api/datasets/town/workload", {"sqls": sqls, "epsilon": "7"}, town.ann).json()
     sign_in(browser, url, town.ann)
     browser.open(f"{url}/#history/{said['number']}")
-    says(browser, ".answer h2", "Answers to 2 questions")
+    says(browser, ".answer h2", "Answers to 2 queries")
     says(browser, ".answer", "Aton")
     shown = script(browser, "return [...document.querySelectorAll('.answer .asked')].map(one => one.innerText)")
     assert shown == sqls
     assert script(browser, "return document.querySelectorAll('.answer table').length") == 2
     assert "people_there" in read(browser, ".list")
     buttons = script(browser, "return document.querySelector('.list li').querySelectorAll('button').length")
-    assert buttons == 1  # a workload is not edited as one question
+    assert buttons == 1  # a workload is not edited as one query
     sizes = {"table": "people", "column": "pay", "epsilon": "7"}
     estimate = town.post("/api/datasets/town/bounds", sizes, town.ann).json()
     browser.open(f"{url}/#history/{estimate['number']}")
@@ -490,6 +490,11 @@ def test_what_is_saved_is_genuine(
     text, code = (cell["source"] for cell in json.loads(file.read_text())["cells"])
     assert "SELECT COUNT(*) AS n FROM people WHERE pay > 3" in "".join(text)
     assert town.ann not in file.read_text()
+    browser.click("nav a[href='#ask']")
+    browser.click("#script")
+    script = tmp_path / "query.py"
+    until(script.exists, what="saved: the script")
+    assert town.ann not in script.read_text()
     browser.click("nav a[href='#verify']")
     for what in ("card", "receipt"):
         paper = tmp_path / f"{what}-{said['number']}.json"
@@ -504,6 +509,9 @@ def test_what_is_saved_is_genuine(
     monkeypatch.setenv("DISCREET_TOKEN", town.ann)
     exec(compile("".join(code), "notebook", "exec"), names)  # noqa: S102 - our own page
     assert names["answers"][0]["n"] == [row[0] for row in said["answer"]["rows"]]
+    before = names["session"].remaining
+    exec(compile(script.read_text(), "script", "exec"), names)  # noqa: S102 - our own page
+    assert names["session"].remaining == before
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def register(browser: Browser, town: Town, url: str) -> str:
     browser.click("#add-table")
     unit = browser.find(form + "input[aria-label='Declaration of user_id']")
     assert not unit.is_enabled()
-    assert "read as whole numbers" in str(unit.get_attribute("placeholder"))
+    assert "read as integers" in str(unit.get_attribute("placeholder"))
     for field, text in (("Budget ε", "100000"), ("and δ", "1e-9")):
         script(browser, f"[...document.querySelectorAll('{form}label')].find("
                f"x => x.innerText.startsWith('{field}')).querySelector('input').value = '{text}'")  # fmt: skip

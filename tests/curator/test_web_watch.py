@@ -54,7 +54,7 @@ def test_an_answer_is_saved_as_parquet(browser: Browser, served: tuple[Town, str
 def test_a_first_visit_explains_itself(browser: Browser, tmp_path: Path) -> None:
     with open_town(tmp_path) as town, on_a_socket(town) as url:
         sign_in(browser, url, town.ann)
-        says(browser, ".first", "nothing is paid yet")
+        says(browser, ".first", "nothing is charged yet")
         assert violations(browser) == []
         town.ask("SELECT COUNT(*) AS n FROM people", epsilon="1000")
         browser.driver.refresh()
@@ -69,7 +69,7 @@ def test_a_broken_data_set_is_among_the_alerts(browser: Browser, tmp_path: Path)
         town.curator.look_at_datasets()
         sign_in(browser, url, town.owner)
         browser.click("nav a[href='#alerts']")
-        says(browser, "main", "questions about the data set 'town' are refused")
+        says(browser, "main", "queries about the data set 'town' are refused")
         assert violations(browser) == []
 
 

@@ -78,7 +78,7 @@ def test_fields_that_are_missing_or_not_known_are_refused(kind: str) -> None:
         with pytest.raises(Broken, match=f"of kind {kind}"):
             KINDS[kind].from_body({key: value for key, value in body.items() if key != name})
     with pytest.raises(Broken, match=f"of kind {kind}"):
-        KINDS[kind].from_body(body | {"only_for": "one question"})
+        KINDS[kind].from_body(body | {"only_for": "one query"})
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -43,7 +43,7 @@ def test_a_retry_gives_the_stored_answer(place: Place) -> None:
         assert (again.proof, again.card) == (first.proof, first.card)
         assert charges(ledger) == 1
         with pytest.raises(KeyReused):
-            ask(ledger, "k", query="another question")
+            ask(ledger, "k", query="another query")
         with pytest.raises(KeyReused):
             ledger.spend("visits", "ann", Pure("0.1"), key="k", query="q", parameters={"epsilon": "0.2"})
         assert charges(ledger) == 1

@@ -251,7 +251,7 @@ def test_a_client_clamps_its_own_number(make: Any) -> None:
     for wrong in (0.5, "7", None, True, float("nan")):
         with pytest.raises(BadData) as refused:
             shares.masked(wrong)
-        assert str(refused.value) == "a client's value must be a whole number"
+        assert str(refused.value) == "a client's value must be an integer"
 
 
 def test_a_law_without_end_never_answers_beyond_its_thresholds() -> None:

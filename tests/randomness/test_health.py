@@ -169,5 +169,5 @@ def test_bad_parameters(named: dict[str, Any]) -> None:
 
 
 def test_fractional_entropy_is_refused_where_it_is_not_exact() -> None:
-    with pytest.raises(BadParameter, match="whole number"):
+    with pytest.raises(BadParameter, match="integer"):
         health.count_cutoff("7/2")

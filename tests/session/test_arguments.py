@@ -111,7 +111,7 @@ def test_whole_units_with_gaps_as_pandas_has_them_are_read_and_all_else_is_nobod
         source = form(rows)
     people = dp.table(source, unit="who", max_rows=1)
     asked = dp.Session(people=people, budget=dp.Pure(10**6)).sql("SELECT COUNT(DISTINCT who) AS n FROM people")
-    assert "no whole number" in asked.explain()
+    assert "no integer" in asked.explain()
     assert asked.release(epsilon=10**5).value == 3
 
 

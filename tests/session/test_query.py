@@ -75,7 +75,7 @@ def test_computed_columns_have_error_bars_where_they_can() -> None:
 
 def test_what_a_shell_shows_is_short() -> None:
     query = session().sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
-    assert repr(query) == "Query(clinic, n of visits; preview(...) is free, release(...) pays)"
+    assert repr(query) == "Query(clinic, n of visits; preview(...) is free, release(...) spends)"
     assert repr(query.preview(epsilon=1)) == str(query.preview(epsilon=1))
     answer = query.release(epsilon=1)
     assert repr(answer) == str(answer)

@@ -192,7 +192,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"columns": ["town"]}, "session.suggest_keys"),
     ({"columns": ["id"]}, "not its unit"),
     ({"columns": "clinic"}, "list of names"),
-    ({"workload": []}, "at least one question"),
+    ({"workload": []}, "at least one query"),
     ({"workload": "all 9-way"}, "all k-way"),
     ({"workload": [("clinic", "nothing")]}, "must be a column of the domain"),
     ({"rows": 0}, "rows"),

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.site import search_index
 from tools.site.navigation import Entry, navigation
 from tools.site.stage import Stage
 
@@ -35,6 +36,7 @@ def build(out: Path = OUT) -> Path:
         raise RuntimeError(done.stdout + done.stderr)
     site = out / "site"
     make_offline(site)
+    search_index.rewrite(site)
     return site
 
 

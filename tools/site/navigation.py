@@ -37,7 +37,9 @@ HOW_TO: list[Entry] = [
         [
             "how-to/tables.md",
             "how-to/notebook.md",
+            "how-to/files.md",
             "how-to/frames.md",
+            "how-to/export.md",
             "how-to/postgres.md",
             "how-to/spark.md",
             "how-to/dbt.md",
@@ -66,6 +68,7 @@ HOW_TO: list[Entry] = [
             "how-to/move-from-tumult.md",
             "how-to/move-from-diffprivlib.md",
             "how-to/move-from-smartnoise.md",
+            "how-to/move-from-bigquery.md",
         ],
     ),
 ]

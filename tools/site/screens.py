@@ -1,4 +1,4 @@
-"""The curator's screens, taken by Chromium when the site is built: the sample hospital, asked one question."""
+"""The curator's screens, taken by Chromium when the site is built: the sample hospital, asked one query."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def take(folder: Path) -> list[Path]:
 
 
 SCREENS = {
-    "curator-ask": "An analyst's question, what it would cost, and its answer",
+    "curator-ask": "An analyst's query, what it would cost, and its answer",
     "curator-ask-dark": "The same in the dark",
     "curator-history": "What an analyst asked before: reading it again is free",
     "curator-learn": "Figures to learn from",

@@ -84,7 +84,7 @@ def _bytes(samples: object) -> bytes:
             return bytes(samples)
     except (TypeError, ValueError):
         pass
-    raise BadParameter("samples", samples, "must be bytes, or whole numbers from 0 to 255")
+    raise BadParameter("samples", samples, "must be bytes, or integers from 0 to 255")
 
 
 def _counts(bits: NDArray[np.uint8], memory: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

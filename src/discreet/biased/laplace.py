@@ -294,13 +294,13 @@ def biased_laplace(
         raise BadParameter("sensitivity", sensitivity, "must lie between 2^-900 and 2^900")
     reals = moved.denominator != 1 if real is None else real
     if not reals and moved.denominator != 1:
-        raise BadParameter("sensitivity", sensitivity, "must be a whole number for whole answers; leave out real=False")
+        raise BadParameter("sensitivity", sensitivity, "must be an integer for whole answers; leave out real=False")
     if grid is None:
         scale, step = _search(moved, wanted, model.gamma, whole=not reals)
     else:
         step = positive(grid, "grid")
         if not reals and step.denominator != 1:
-            raise BadParameter("grid", grid, "must be a whole number for whole answers; or use real=True")
+            raise BadParameter("grid", grid, "must be an integer for whole answers; or use real=True")
         scale = _scale_for(step, moved, wanted, model.gamma)
     return BiasedLaplace(scale, step, model, moved, wanted, whole=not reals)
 

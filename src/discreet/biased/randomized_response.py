@@ -165,7 +165,7 @@ def _share(epsilon: Fraction, gamma: Fraction, categories: int) -> Fraction:
         raise BadParameter(
             "epsilon",
             float(epsilon),
-            f"must be larger with gamma {float(gamma):g}: at this price the truth could be reported less than once in "
-            f"{_SHARES} reports",
+            f"must be larger with gamma {float(gamma):g}: at this privacy cost the truth could be reported less than "
+            f"once in {_SHARES} reports",
         )
     return Fraction(low, _SHARES)

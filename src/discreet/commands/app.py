@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 COMMANDS = {
     "demo": (
         "demo:demo_command",
-        "Questions about a made-up hospital until the budget is spent; exact noise; what composition costs.",
+        "Queries about a made-up hospital until the budget is spent; exact noise; what composition costs.",
     ),
     "sample": ("sample_hospital:sample_command", "Write a made-up hospital, with a curator.toml for discreet serve."),
     "check": (
@@ -23,10 +23,10 @@ COMMANDS = {
         "Hold claims of stability and privacy against all small neighbours, exactly.",
     ),
     "audit": ("check:audit_command", "Attack a mechanism by samples, and certify a lower bound of epsilon."),
-    "ask": ("ask:ask_command", "Ask a question of a file, pay, and print the answer with its error bars."),
+    "ask": ("ask:ask_command", "Query a file, spend, and print the answer with its confidence intervals."),
     "preview": (
         "ask:preview_command",
-        "What a question would cost and how far off its answer would be. Free: no data is touched.",
+        "What a query would cost and how far off its answer would be. Free: no data is touched.",
     ),
     "synthesize": (
         "make.synthesize:synthesize_command",
@@ -34,7 +34,7 @@ COMMANDS = {
     ),
     "publish": (
         "make.publish:publish_command",
-        "Publish tables over a hierarchy: whole numbers that add up, each with its error, and a release card.",
+        "Publish tables over a hierarchy: integers that add up, each with its error, and a release card.",
     ),
     "learn": (
         "make.learn:learn_command",
@@ -42,7 +42,7 @@ COMMANDS = {
     ),
     "profile": (
         "profile:profile_command",
-        "A private profile of a file: rows per person, groups, keys and values, with error bars.",
+        "A private profile of a file: rows per person, groups, keys and values, with confidence intervals.",
     ),
     "init": (
         "init:init_command",
@@ -50,21 +50,21 @@ COMMANDS = {
     ),
     "prepare": (
         "operate.prepare:prepare_command",
-        "Copy a table into a DuckDB file that only you can read, its rows sorted by unit: questions are faster.",
+        "Copy a table into a DuckDB file that only you can read, its rows sorted by unit: queries are faster.",
     ),
     "serve": ("operate.serve:serve_command", "Start the service: HTTP API and web page."),
     "budget": ("budget:budget_command", "Where the budgets stand; or change one. What was spent stays spent."),
     "audit-log": (
         "operate.audit_log:audit_log_command",
-        "All entries with full times, who made them, what they say and what was paid.",
+        "All entries with full times, who made them, what they say and what was charged.",
     ),
     "history": (
         "operate.remote:history_command",
-        "The questions that you paid for at a curator, with their numbers and prices.",
+        "The queries that were charged to you at a curator, with their numbers and costs.",
     ),
     "continual": (
         "continual:continual_app",
-        "A dashboard: one question, answered day by day, at one price.",
+        "A dashboard: one query, answered day by day, at one privacy cost.",
     ),
     "analyst": ("operate.analysts:analyst_app", "Add, cap and revoke analysts."),
     "key": ("operate.keys:key_app", "The signing key of the ledger."),
@@ -110,9 +110,7 @@ class Commands(TyperGroup):
         self._only_lines = False
 
 
-app = typer.Typer(
-    cls=Commands, help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True
-)
+app = typer.Typer(cls=Commands, help="Query sensitive data; publish the answers safely.", no_args_is_help=True)
 
 
 def _version(wanted: bool) -> None:
@@ -125,4 +123,4 @@ def _version(wanted: bool) -> None:
 def main(
     _: Annotated[bool, typer.Option("--version", help="print the version", callback=_version, is_eager=True)] = False,
 ) -> None:
-    """Ask questions of sensitive data; publish the answers safely."""
+    """Query sensitive data; publish the answers safely."""

@@ -30,7 +30,9 @@ from discreet.messages import Interface
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.export import new_file
 from discreet.query.answer.serialize import plain as finite
+from discreet.query.front.sql.privacy_clause import take_privacy_clause
 from discreet.query.plan.schema import AUTO
 from discreet.session.query import Query
 from discreet.session.session import Session
@@ -43,7 +45,7 @@ Bounds = Annotated[
     list[str],
     typer.Option(
         "--bounds",
-        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31; if left out, a part of the price "
+        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31; if left out, a part of the cost "
         "chooses them",
     ),
 ]
@@ -51,14 +53,15 @@ Keys = Annotated[
     list[str], typer.Option("--keys", help='public keys of a column: clinic=North,South or clinic="a, b",c')
 ]
 Unknown = Annotated[
-    list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists, as if left out; costs delta")
+    list[str],
+    typer.Option("--unknown-keys", help="a column without a public list of keys, as if left out; costs delta"),
 ]
 DeclaredRows = Annotated[int, typer.Option("--max-rows", min=1, help="rows of one unit that count")]
 Rows = Annotated[
     str,
     typer.Option(
         "--max-rows",
-        help="rows of one unit that count; auto (if left out): a part of the price chooses it",
+        help="rows of one unit that count; auto (if left out): a part of the cost chooses it",
         show_default=False,
     ),
 ]
@@ -66,11 +69,11 @@ Epsilon = Annotated[str, typer.Option(help="what the answer may cost")]
 Delta = Annotated[
     str,
     typer.Option(
-        help="the delta of the question (1e-9 for undeclared groups, if left out); of the budget, if there is one"
+        help="the delta of the query (1e-9 for undeclared groups, if left out); of the budget, if there is one"
     ),
 ]
 Error = Annotated[str, typer.Option(help="instead of epsilon: how far off the answer may be")]
-Confidence = Annotated[str, typer.Option(help="of the error bars")]
+Confidence = Annotated[str, typer.Option(help="of the confidence intervals")]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in which the budget is kept")]
 Budget = Annotated[str, typer.Option(help="epsilon of all answers together; needed once for a ledger")]
 RuleName = Annotated[
@@ -79,7 +82,10 @@ RuleName = Annotated[
 DialectName = Annotated[
     str, typer.Option("--dialect", help="how the SQL is spelled: bigquery, snowflake, tsql, mysql, spark, ...")
 ]
-RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
+RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key is charged once")]
+Script = Annotated[
+    Path | None, typer.Option("--script", help="write the query as a Python program to a new file, before it is run")
+]
 
 
 # --- the options --------------------------------------------------------------------------------------------------
@@ -171,7 +177,7 @@ def _print_answer(
     for line in others:
         console.print(f"[dim]{escape(line)}[/]", highlight=False)
     if not remembered:
-        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
+        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between queries[/]")
 
 
 def _ask(query: Query, price: dict[str, Any], session: Session, as_json: bool, remembered: bool) -> None:
@@ -236,9 +242,12 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         token_file: TokenFile = None,
         retry_key: RetryKey = "",
         dialect: DialectName = "",
+        script: Script = None,
         as_json: AsJson = False,
     ) -> None:
         if is_address(file):
+            if script is not None:
+                raise BadParameter("script", str(script), "must be left out for a curator: its page saves scripts")
             remote = open_remote(file, token_file, dataset)
             price = _price(epsilon, error, confidence) | {"delta": delta or None}
             show_remote(remote.sql(sql, dialect=dialect or None), price, as_json, retry_key or None)
@@ -246,22 +255,31 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
         options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows or AUTO)
-        price = _price(epsilon, error, confidence)
+        clause = take_privacy_clause(sql)[1]
+        price: dict[str, Any]
+        if clause is not None and not (epsilon or error):
+            price = {"confidence": confidence}
+            epsilon, delta = clause.epsilon or "", delta or clause.delta or ""
+        else:
+            price = _price(epsilon, error, confidence)
         whole = promise(budget or ("" if error or ledger else epsilon), delta)
         session = open_session(options, whole, ledger, rule, delta)
         query = session.sql(sql, dialect=dialect or None)
         if ledger is None and not delta and _names_groups(query):
             session = open_session(options, promise(budget or epsilon, DELTA), None, rule, DELTA)
             query = session.sql(sql, dialect=dialect or None)
+        if script is not None:
+            with new_file(str(script), text=True) as program:
+                program.write(query.script(**price))
         show(query, price, session, as_json, ledger is not None)
 
     command.__doc__ = about
     return command
 
 
-ask_command = _command("Ask a question of a file, pay, and print the answer with its error bars.", _ask, _ask_remote)
+ask_command = _command("Query a file, spend, and print the answer with its confidence intervals.", _ask, _ask_remote)
 preview_command = _command(
-    "What a question would cost and how far off its answer would be. Free: no data is touched.",
+    "What a query would cost and how far off its answer would be. Free: no data is touched.",
     _preview,
     _preview_remote,
 )

@@ -85,7 +85,7 @@ def _print(standings: Sequence[dict[str, Any]]) -> None:
             )
     console.print(
         "spent: by all, or by the analyst alone, as a part of the budget in the row; where delta is counted too, the "
-        "larger part. left: what one more question may cost, by the analyst's own cap and by the budget of all",
+        "larger part. left: what one more query may cost, by the analyst's own cap and by the budget of all",
         style="dim", highlight=False,
     )  # fmt: skip
     for people in standings:

@@ -37,7 +37,7 @@ from discreet.session.board import Board, BoardDay
 from discreet.session.session import Session
 
 By = Annotated[str, typer.Option(help="the column of dates or times that says which day a row belongs to")]
-Horizon = Annotated[int, typer.Option(help="for how many days the price holds")]
+Horizon = Annotated[int, typer.Option(help="for how many days the cost covers")]
 DaysOfUnit = Annotated[
     int, typer.Option(help="on how many of them one unit counts; all, if left out", show_default=False)
 ]
@@ -50,7 +50,9 @@ Day = Annotated[str, typer.Option(help="the day to read, such as 2026-11-15")]
 Window = Annotated[int, typer.Option(help="sums over so many days; 0: totals of all days")]
 Board_ = Annotated[str, typer.Option("--name", help="the dashboard's name; without one it is known by what it asks")]
 
-continual_app = typer.Typer(help="A dashboard: one question, answered day by day, at one price.", no_args_is_help=True)
+continual_app = typer.Typer(
+    help="A dashboard: one query, answered day by day, at one privacy cost.", no_args_is_help=True
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +117,8 @@ def advance_command(options: BoardOptions, *, day: Day) -> None:
     for title, answer in (("this day", released.today), ("all days", released.total)):
         console.print(_printed(released, title, answer, confidence))
     console.print(
-        f"[dim]day {released.position} of {board.horizon}; error bars {float(confidence):.0%}; the dashboard costs "
-        f"{escape(released.today.cost)}; left: {escape(str(session.remaining))}[/]",
+        f"[dim]day {released.position} of {board.horizon}; confidence intervals {float(confidence):.0%}; the dashboard "
+        f"costs {escape(released.today.cost)}; left: {escape(str(session.remaining))}[/]",
         highlight=False,
     )
 

@@ -37,7 +37,7 @@ QUESTIONS = (
 
 
 def demo_command() -> None:
-    """Questions about a made-up hospital until the budget is spent; exact noise; what composition costs."""
+    """Queries about a made-up hospital until the budget is spent; exact noise; what composition costs."""
     show(Console())
 
 

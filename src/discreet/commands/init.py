@@ -135,7 +135,7 @@ def write_config(  # noqa: PLR0917 - one line of the file each
         "[server]",
         f"data = {_quoted(str(root))}",
         'ledger = "curator.ledger"',
-        "quantum = 0.25    # replies to questions leave on multiples of this many seconds",
+        "quantum = 0.25    # replies to queries leave on multiples of this many seconds",
         "",
         f"[datasets.{_key(dataset)}]",
         'protects = "one person"    # whom the unit stands for, in words',
@@ -149,9 +149,9 @@ def write_config(  # noqa: PLR0917 - one line of the file each
             f"unit = {_quoted(unit)}"
             if unit in columns
             else "# unit = ...    # the column that identifies the person (privacy unit) of each row",
-            'max_rows = "auto"    # rows of one person that count: each question chooses; or a number, if you know one',
+            'max_rows = "auto"    # rows of one person that count: each query chooses; or a number, if you know one',
             "# What is known of the columns without looking at the data: it makes answers better. Where there is none,",
-            "# each question chooses bounds and groups within its own price.",
+            "# each query chooses bounds and groups within its own privacy cost.",
             *(_column(column, stored) for column, stored in columns.items() if column != unit),
         ]
     return "\n".join([*lines, ""])
@@ -163,7 +163,7 @@ def _column(name: str, stored: Stored) -> str:
         return f'{column} {{bounds = [0, 100]}}    # numbers; or bounds = ["2025-01-01", "2025-12-31"], or keys = [..]'
     match stored.kind:
         case StoredKind.INTEGER:
-            return f"{column} {{bounds = [0, 100]}}    # whole numbers: bounds, or keys = [1, 2, 3]"
+            return f"{column} {{bounds = [0, 100]}}    # integers: bounds, or keys = [1, 2, 3]"
         case StoredKind.DECIMAL | StoredKind.REAL:
             return f"{column} {{bounds = [0, 100]}}    # numbers"
         case StoredKind.TEXT:

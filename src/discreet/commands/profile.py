@@ -52,7 +52,7 @@ def profile_command(
     rule: RuleName = "",
     as_json: AsJson = False,
 ) -> None:
-    """A private profile of a file: rows per person, groups, keys and values, with error bars."""
+    """A private profile of a file: rows per person, groups, keys and values, with confidence intervals."""
     options = TableOptions(file, unit, table_name, bound, key, unknown, AUTO)
     if not epsilon:
         raise BadParameter("epsilon", None, "must be given: what the profile may cost")

@@ -10,6 +10,7 @@ import typer
 
 from discreet.commands.output import AsJson, fail_plainly
 from discreet.ledger.receipts import paper_price, verify_paper
+from discreet.ledger.registry import registry_record
 
 receipt_app = typer.Typer(help="Check receipts and release cards; needs no ledger.", no_args_is_help=True)
 
@@ -31,3 +32,14 @@ def verify_receipt_command(
     typer.echo("genuine: signed by this curator, and not changed")
     for name, value in shown.items():
         typer.echo(f"{name:>8}  {value}")
+
+
+@receipt_app.command("registry")
+@fail_plainly
+def registry_command(
+    file: Annotated[Path, typer.Argument(help="a release card")],
+    key: Annotated[str, typer.Option(help="the curator's public key, from its page or GET /api/key")],
+) -> None:
+    """Print a release card as a record of the public registry of deployments, in JSON (which is YAML, too)."""
+    record = registry_record(file.read_text(encoding="utf-8").strip(), key)
+    typer.echo(json.dumps(record, ensure_ascii=False, indent=2))

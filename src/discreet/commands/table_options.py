@@ -76,7 +76,7 @@ def read_cap(text: str) -> int | str | None:
     if text in ("", AUTO):
         return text or None
     if not re.fullmatch("[0-9]{1,9}", text):
-        raise BadParameter("max-rows", text, "must be a whole number, or auto")
+        raise BadParameter("max-rows", text, "must be an integer, or auto")
     return int(text)
 
 
@@ -136,7 +136,7 @@ def _key(text: str | None, stored: Stored | None) -> Any:
     match None if stored is None else stored.kind:
         case StoredKind.INTEGER:
             if not re.fullmatch(r"-?[0-9]+", text):
-                raise BadParameter("keys", text, "must be whole numbers: that is how the column is stored")
+                raise BadParameter("keys", text, "must be integers: that is how the column is stored")
             return int(text)
         case StoredKind.DATE:
             return _date(text)

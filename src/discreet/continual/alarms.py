@@ -70,7 +70,7 @@ class Alarm:
         exact = whole(value, "a step's value")
         with self._lock:
             if self._run.ended:
-                raise NotATheorem("this alarm has rung as often as was paid for; set another one")
+                raise NotATheorem("this alarm has rung as often as was charged for; set another one")
             rang = self._run.ask(self._since + exact)
             self._steps += 1
             self._since = 0 if rang else self._since + exact  # public: everybody hears the alarm

@@ -80,7 +80,7 @@ def by_day(question: Question, column: str, schemas: Mapping[str, Schema]) -> By
     for measure in question.measures:
         if measure.aggregate not in ADDED:
             raise BadQuestion(
-                f"{measure.name}: over days only COUNT, SUM and AVG can be added up; people, different values and "
+                f"{measure.name}: over days only COUNT, SUM and AVG can be added up; people, distinct values and "
                 "quantiles of two days are not those of both"
             )
     return ByDay(question, private[0], column, field.kind)

@@ -331,7 +331,7 @@ def _in_cells(value: Any, cell: Fraction) -> int:
     if exact is None:
         raise BadData("a step's value must be a finite number")
     if cell == 1 and exact.denominator != 1:
-        raise BadData("a step's value must be a whole number; for reals give the counter a cell, such as cell='1/100'")
+        raise BadData("a step's value must be an integer; for reals give the counter a cell, such as cell='1/100'")
     return min(max(round(exact / cell), -FARTHEST), FARTHEST)
 
 

@@ -225,7 +225,7 @@ def histogram(
     (['common'], Interactive(event=ZCDP(rho='1/10', delta='1/1000000000')))
     """
     if (keys is None) == (delta is None):
-        raise BadParameter("keys", keys, "must be listed, or delta given for keys that nobody listed, and not both")
+        raise BadParameter("keys", keys, "must be listed, or delta given for undeclared keys, and not both")
     unit = Appearances(steps=steps, separation=separation).within(horizon)
     each, width = cells_of(sensitivity, cell)
     per_step = integer(keys_per_step, "keys_per_step", at_least=1)

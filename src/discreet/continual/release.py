@@ -358,7 +358,9 @@ class OverStream:
         """The rows of the next step as exact sums, each unit within its caps; under the lock of the stream."""
         if self._capped is None:
             if self.position:
-                raise NotATheorem("earlier steps came as values, so nobody knows who was in them; open another stream")
+                raise NotATheorem(
+                    "earlier steps came as values, so the units in them are not known; open another stream"
+                )
             self._capped = Capped(self._caps)
         return self._capped.take(rows)
 

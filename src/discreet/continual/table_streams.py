@@ -100,7 +100,7 @@ class TablePlan:
         """What the engine computes for a day; where days are capped, unit by unit."""
         part = _only_part(today)
         if not _same(part, self.part):
-            raise BadQuestion("the question changes with the day: it must not use the column of the day")
+            raise BadQuestion("the query changes with the day: it must not use the column of the day")
         todo = jobs(part, self.daily, None, "")
         return tuple(replace(job, work=_by_unit(job.work)) for job in todo) if self.capped else todo
 

@@ -64,7 +64,7 @@ ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
     errors.LedgerUnavailable: ErrorReply(503, hint=_AGAIN),
     errors.LedgerUnsafe: ErrorReply(503, private=True),
     errors.LedgerMismatch: ErrorReply(503, hint="nothing is answered until the owner has acted", private=True),
-    errors.KeyReused: ErrorReply(409, hint="a key belongs to one question: leave it out, or make a new one"),
+    errors.KeyReused: ErrorReply(409, hint="a key belongs to one query: leave it out, or make a new one"),
     errors.NotRegistered: ErrorReply(404, hint="GET /api/datasets lists what you may ask about"),
     errors.AlreadyProtected: ErrorReply(
         409, hint="register it under the population that has the budget, or give a decision"

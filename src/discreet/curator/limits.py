@@ -54,7 +54,7 @@ class Limits:
                 raise BadParameter(field.name, value, "must be above 0")
             if field.type == "int":
                 if value.denominator != 1:
-                    raise BadParameter(field.name, value, "must be a whole number")
+                    raise BadParameter(field.name, value, "must be an integer")
                 object.__setattr__(self, field.name, int(value))
             else:
                 object.__setattr__(self, field.name, value)
@@ -115,7 +115,7 @@ class Meter:
 def check_number(questions: int, limits: Limits) -> None:
     """Refuse more questions at once than tables may be read, before any of them is looked at."""
     if questions > limits.tables:
-        raise BadQuestion(f"these are {questions} questions at once, and at most {limits.tables} are allowed")
+        raise BadQuestion(f"these are {questions} queries at once, and at most {limits.tables} are allowed")
 
 
 def check_size(questions: Sequence[Prepared], limits: Limits) -> None:

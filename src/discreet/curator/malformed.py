@@ -10,9 +10,9 @@ from collections.abc import Sequence
 _FIELDS = {
     "bounds": "Bounds of {of}: write two numbers, for example 0 and 5000.",
     "keys": "Keys of {of}: write a list, for example North, South.",
-    "max_rows": "Rows per unit of {of}: write a whole number above 0, or auto.",
-    "max_groups": "Groups per unit of {of}: write a whole number above 0.",
-    "max_rows_per_group": "Rows per unit and group of {of}: write a whole number above 0.",
+    "max_rows": "Rows per unit of {of}: write an integer above 0, or auto.",
+    "max_groups": "Groups per unit of {of}: write an integer above 0.",
+    "max_rows_per_group": "Rows per unit and group of {of}: write an integer above 0.",
     "epsilon": "Epsilon{in_of}: write a number above 0, for example 0.5.",
     "delta": "Delta{in_of}: write a small number, for example 1e-9.",
     "rho": "Rho{in_of}: write a number above 0, for example 0.1.",

@@ -39,7 +39,7 @@ class Stop:
                 422,
                 "TooLong",
                 f"to plan this takes more than {self.seconds:g} s of work (limits.planning), and nothing was spent: "
-                "ask fewer questions at once, or fewer columns in each",
+                "send fewer queries at once, or fewer columns in each",
             )
 
 
@@ -49,7 +49,7 @@ class Planning:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.thread_time) -> None:
         self._limits = limits
         self._clock = clock
-        self._places = Turns(range(TOGETHER), "places for previews of several questions")
+        self._places = Turns(range(TOGETHER), "places for previews of several queries")
 
     @contextmanager
     def limited(self, left: threading.Event | None = None) -> Iterator[None]:

@@ -1,6 +1,7 @@
 """What ``dp.table`` accepts as data, distinguished without reading a value.
 
   files      a path, a list of paths, a glob or a folder of Parquet or CSV files: "trips.parquet", "2024/*.csv", "data/"
+  one file   of Stata, SPSS, SAS or Excel: "survey.sav", "survey.dta", "survey.xlsx"
   database   "shop.duckdb::orders", or duckdb_table("shop.duckdb", "orders", schema="main")
   memory     an Arrow table, record batch, reader or dataset; a Polars or pandas frame; a relation of DuckDB; anything
              with the Arrow C stream interface; a dict of columns; a list of dicts
@@ -26,16 +27,20 @@ from discreet.errors import BadData, BadParameter
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst", ".txt")
+_LABELLED = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
+_WORKBOOK = (".xlsx", ".xlsm")
 _DATABASE = "::"
 _GLOB = frozenset("*?[")
 REMOTE = (
-    "data must be in files on this machine: remote addresses are not opened, so that no question can reach them. Copy "
+    "data must be in files on this machine: remote addresses are not opened, so that no query can reach them. Copy "
     "the data first, with DuckDB's own program: duckdb -c \"INSTALL httpfs; LOAD httpfs; COPY "
     "(FROM 's3://bucket/*.parquet') TO 'visits.parquet'\"; or let Spark read them where they are"
 )
 """For object stores and other addresses."""
 STORED_AS = b"discreet: stored as"
 """The mark of a column that cannot be read, in its Arrow field: the type that it has."""
+UNTYPED = b"discreet: text of a file without types"
+"""The mark of a column, in its Arrow field, whose text is read as a number or a time where a query needs one."""
 
 
 class Format(Enum):
@@ -43,6 +48,8 @@ class Format(Enum):
 
     PARQUET = "Parquet"
     CSV = "CSV"
+    LABELLED = "Stata, SPSS or SAS"
+    WORKBOOK = "Excel"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,8 @@ def _path(path: str | bytes) -> Opened:
         return duckdb_table(file, table)
     if "://" in path:
         raise BadData(REMOTE)
+    if path.lower().endswith(_LABELLED + _WORKBOOK) and not os.path.isdir(path):
+        return Files(Format.LABELLED if path.lower().endswith(_LABELLED) else Format.WORKBOOK, (_existing(path),))
     if os.path.isdir(path):
         names = sorted(str(file) for file in Path(path).rglob("*") if file.is_file() and not _hidden(file, Path(path)))
         return _files([name for name in names if _format(name) is not None], f"the folder {path} must hold")
@@ -193,8 +202,8 @@ def _arrow(source: Any) -> Any:
             table = pa.table(source)
         else:
             raise BadData(
-                "a source must be a file, folder or glob of Parquet or CSV, a DuckDB table, an Arrow, Polars or pandas "
-                f"table, or a dict of columns; not a {kind}"
+                "a source must be a file, folder or glob of Parquet or CSV, a file of Stata, SPSS, SAS or Excel, a "
+                f"DuckDB table, an Arrow, Polars or pandas table, or a dict of columns; not a {kind}"
             )
     except BadData:
         raise

@@ -143,7 +143,7 @@ class Oracle:
         return Answer(
             value=float(mean[0]) if width == 1 else np.clip(mean, float(low), float(high)),
             event=self._noise.event(amount),
-            cost=f"{price} of {self._queries} questions of ({self._event})",
+            cost=f"{price} of {self._queries} queries of ({self._event})",
             story=(
                 f"averaged between {low} and {high}",
                 f"{self._noise.word} noise of {self._noise.parameter} {significant(parameter * unit, 4)} on the sum",
@@ -183,7 +183,7 @@ class Oracle:
             raise OverBudget(asked=f"{unit} {show(amount)}", left=f"{unit} {show(self._left)}")
 
     def __reduce__(self) -> NoReturn:
-        raise NotATheorem("an oracle can be neither copied nor stored: each copy could answer as many questions")
+        raise NotATheorem("an oracle can be neither copied nor stored: each copy could answer as many queries")
 
 
 def _array(rows: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from discreet.ledger.charges import Charge
     from discreet.ledger.receipts import verify_card, verify_receipt
+    from discreet.ledger.registry import registry_record
     from discreet.ledger.store import Ledger, open_ledger, replace_key
     from discreet.ledger.verify import import_ledger, verify_ledger
 
@@ -14,6 +15,7 @@ __all__ = [
     "Ledger",
     "import_ledger",
     "open_ledger",
+    "registry_record",
     "replace_key",
     "verify_card",
     "verify_ledger",
@@ -26,6 +28,7 @@ _LATE = {
     "Ledger": "store",
     "import_ledger": "verify",
     "open_ledger": "store",
+    "registry_record": "registry",
     "replace_key": "store",
     "verify_card": "receipts",
     "verify_ledger": "verify",

@@ -143,7 +143,7 @@ def _plain(value: Any) -> Any:
         return {name: item if type(item) in _ATOMS else _plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [item if type(item) in _ATOMS else _plain(item) for item in value]
-    raise BadParameter("value", f"a {type(value).__name__}", "must be made of texts, whole numbers, lists and mappings")
+    raise BadParameter("value", f"a {type(value).__name__}", "must be made of texts, integers, lists and mappings")
 
 
 # --- fields of records as JSON, by their annotations -----------------------------------------------------------------

@@ -105,7 +105,7 @@ class Ledger:
         """
         given: object = query
         if not isinstance(given, str):
-            raise BadParameter("query", type(given).__name__, "must be the text of the question")
+            raise BadParameter("query", type(given).__name__, "must be the text of the query")
         digested = digest(canonical([dataset, query, dict(parameters or {})]))
         token = token_of(analyst, check_name(key, "key"))
         try:
@@ -148,7 +148,7 @@ class Ledger:
         Python, for instance the engine's.
         """
         if not charge.fresh:
-            raise ReceiptRefused("only a fresh charge can be answered: this one was paid for by an earlier call")
+            raise ReceiptRefused("only a fresh charge can be answered: this one was charged by an earlier call")
         population = find_population(self._journal.state, charge.record.population)
         card = write_card(
             charge.entry,
@@ -214,7 +214,7 @@ class Ledger:
             return None
         entry = read_entry(text)
         if ChargeRecord.read(entry).asked != digested:
-            raise KeyReused("this key was used for another question: choose a new one")
+            raise KeyReused("this key was used for another query: choose a new one")
         return self._charge(tx, entry)
 
     def _charge(self, tx: Reading, entry: Entry) -> Charge:

@@ -74,7 +74,7 @@ class Shares(ABC):
         """One client's whole number, clamped to [low, high], with its share of the noise: for the secure sum."""
         given: object = value
         if isinstance(given, bool) or not isinstance(given, numbers.Integral):
-            raise BadData("a client's value must be a whole number")
+            raise BadData("a client's value must be an integer")
         return min(max(int(given), self.low), self.high) + self.share()
 
     def dummy(self) -> int:

@@ -191,9 +191,9 @@ def read_values(values: Any, k: int) -> Values:
     """Values from 0 to k - 1, or a refusal that shows none of them."""
     array = np.asarray(values)
     if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-        raise BadData("the values must be a flat list of whole numbers")
+        raise BadData("the values must be a flat list of integers")
     if array.size and not (int(array.min()) >= 0 and int(array.max()) < k):
-        raise BadData(f"the values must be whole numbers from 0 to {k - 1}")
+        raise BadData(f"the values must be integers from 0 to {k - 1}")
     return array.astype(np.int64)
 
 

@@ -266,7 +266,7 @@ def within(planned: Quote, allowance: Allowance) -> Quote:
         box = price_basic(planned.plan.price)
         fits = box.epsilon <= allowance.epsilon and box.delta <= getattr(allowance, "delta", 0)  # type: ignore[union-attr]
     if not fits:
-        raise AssertionError("a step costs more than was paid for it")
+        raise AssertionError("a step costs more than was charged for it")
     return planned
 
 

@@ -60,7 +60,7 @@ def count_cutoff(min_entropy: Number = 8, false_alarm: Number = FALSE_ALARM, win
     """
     entropy, alarm = _checked(min_entropy, false_alarm)
     if entropy.denominator != 1:
-        raise BadParameter("min_entropy", min_entropy, "must be a whole number of bits per byte here")
+        raise BadParameter("min_entropy", min_entropy, "must be an integer of bits per byte here")
     p = Fraction(1, 1 << entropy.numerator)
     n = window - 1
     tail = Fraction(0)

@@ -397,7 +397,7 @@ def plan_board(
     if query.plan.outcome.asked_at is not None:
         raise BadQuestion("a dashboard asks the same on all its days: write the date itself, DATE '2025-01-31'")
     if query.prepared.beside:
-        raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
+        raise BadQuestion("a dashboard is one query: ask the parts as dashboards of their own")
     if record is None and backend.ledger is not None:
         record = backend.ledger.board(name, ledger_text([query]), wanted.texts(backend.terms.neighbours))
     backend = backend.with_max_rows(query.prepared.asked.tables, wanted.max_rows)

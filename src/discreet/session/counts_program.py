@@ -213,7 +213,7 @@ def counts_program(
 def price_of_counts(terms: Terms, price: Price, what: str) -> tuple[Event | Approx, dict[str, Any]]:
     """What is charged, and the same as the budget of the mechanism."""
     if price.error is not None:
-        raise BadParameter("error", price.error, f"must be left out: {what} of a stated error have no known price")
+        raise BadParameter("error", price.error, f"must be left out: {what} of a stated error have no known cost")
     match terms.allowance(price):
         case ZCDP(rho=rho):
             return events.ZCDP(rho), {"rho": rho}

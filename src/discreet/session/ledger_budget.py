@@ -101,7 +101,7 @@ class LedgerBudget:
         if charge is not None:
             paid, wanted = charge.record, (self._dataset, self._question["query"], self._question["parameters"])
             if (paid.dataset, paid.query, paid.parameters) != wanted:
-                raise KeyReused("this key was used for another question: choose a new one")
+                raise KeyReused("this key was used for another query: choose a new one")
             raise AlreadyCharged(charge)
 
     def spend(self, what: Event | Measure) -> Receipt:
@@ -167,7 +167,7 @@ class LedgerBoard:
             charge = before.charge
             if self._ledger.look().acknowledged:
                 raise StaleState(
-                    "this dashboard was paid, and the ledger was set back since: it may have answered already; open "
+                    "this dashboard was charged, and the ledger was set back since: it may have answered already; open "
                     "another one"
                 ) from None
         assert charge is not None  # noqa: S101

@@ -121,7 +121,7 @@ def open_local_ledger(
     private = {name: _ProtectedTable.of(table, engine) for name, table in tables.items() if not table.public}
     if not private:
         raise BadParameter(
-            "ledger", str(path), "must be left out: all tables are public, so there is nobody to protect"
+            "ledger", str(path), "must be left out: all tables are public, so there is no unit to protect"
         )
     if wanted.budget is None and not path.exists():
         raise BadParameter("budget", None, "must be given once for a new ledger: what all answers together may cost")

@@ -159,7 +159,7 @@ def check_plain(queries: Sequence[Query]) -> None:
     """Refuses what is not one release each."""
     check_whole(queries)
     if any(query.prepared.beside for query in queries):
-        raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")
+        raise BadQuestion("a plan shares its cost over plain queries: ask the parts of UNION ALL and joins alone")
 
 
 def weighed(questions: Sequence[Prepared], weights: Sequence[float]) -> list[Prepared]:

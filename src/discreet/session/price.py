@@ -93,7 +93,7 @@ def _error_text(error: Target | Sequence[Target]) -> Any:
 def checked_targets(targets: Any, questions: int) -> tuple[Target, ...]:
     """An error for each of so many questions, as it was given."""
     if isinstance(targets, str | Mapping) or not isinstance(targets, Sequence) or len(targets) != questions:
-        raise BadParameter("error", targets, f"must be a list of {questions} errors, one for each question")
+        raise BadParameter("error", targets, f"must be a list of {questions} errors, one for each query")
     return tuple(targets)
 
 
@@ -105,7 +105,7 @@ def composed(prices: Sequence[Event | Measure]) -> Event | Measure:
 def shares(price: Price, many: int) -> tuple[Price, Price]:
     """What each value costs, and what is left for the answer."""
     if price.error is not None:
-        raise BadParameter("error", price.error, "must be left out: a value is released first, for a part of the price")
+        raise BadParameter("error", price.error, "must be left out: a value is released first, for a part of the cost")
     each = min(FIRST, FIRST_TOGETHER / many)
     return price.times(each), price.times(1 - many * each)
 
@@ -185,7 +185,7 @@ class Terms:
             return self._stated(made, price) if self.rule is Rule.EITHER and account is Account.RHO else made
         if price.epsilon is not None or price.rho is not None:
             raise BadParameter(
-                "error", price.error, "must not be given together with a price: one follows from the other"
+                "error", price.error, "must not be given together with a privacy cost: one follows from the other"
             )
         if len(questions) != 1:
             raise BadParameter(
@@ -216,11 +216,11 @@ class Terms:
                 _absent(rho if self.rule is Rule.BASIC else None, "rho", "a budget whose epsilons add up")
                 own = self._slack * RESERVE / 16 / (1 - RESERVE) if delta is None else number(delta, "delta")
                 if rho is not None:
-                    _absent(epsilon, "epsilon", "a price in rho")
+                    _absent(epsilon, "epsilon", "a cost in rho")
                     return check_allowance(ZCDP(positive(rho, "rho"), own))
                 return check_allowance(ZCDP(largest_zcdp(Approx(_wanted(epsilon, "epsilon"), self._slack)).rho, own))
             case Approx(epsilon=most, delta=whole):
-                _absent(rho, "rho", "a budget in epsilon and delta, and this is paid in epsilon")
+                _absent(rho, "rho", "a budget in epsilon and delta, and this is charged in epsilon")
                 e = _wanted(epsilon, "epsilon")
                 share = min(e / most, Fraction(1)) if most else Fraction(0)
                 several = self.rule is Rule.EITHER and e < most  # else it is the first question, and the last
@@ -250,7 +250,7 @@ class Terms:
     def stream(self, price: Price) -> tuple[Pure | ZCDP, Pure | ZCDP | Approx]:
         """What all releases of a stream together may cost, and what is charged for it, once."""
         if price.error is not None:
-            raise BadParameter("error", price.error, "must be left out: a dashboard has a price for all of its days")
+            raise BadParameter("error", price.error, "must be left out: a dashboard has one cost for all of its days")
         match self.allowance(price):
             case Approx(epsilon=epsilon, delta=delta) as allowed if delta:
                 return ZCDP(largest_zcdp(Approx(epsilon, delta)).rho), allowed
@@ -331,7 +331,7 @@ def least(good: Callable[[Fraction], bool]) -> Fraction:
     while not good(high):
         high *= 2
         if high > 1 << 20:
-            raise BadParameter("error", "this small", "must be larger: no price gives it")
+            raise BadParameter("error", "this small", "must be larger: no privacy cost gives it")
     low = high / 2 if high > Fraction(1, 1 << 10) else Fraction(0)
     for _ in range(10):
         middle = (low + high) / 2

@@ -40,7 +40,7 @@ def profile_text(table: str, questions: Sequence[HistogramQuery]) -> str:
 def profile_program(backend: Backend, questions: Sequence[HistogramQuery], text: str, price: Price) -> Program:
     """The histograms with their price: no data is touched."""
     if price.error is not None:
-        raise BadParameter("error", price.error, "must be left out: a profile has a price")
+        raise BadParameter("error", price.error, "must be left out: a profile has a cost")
     quote = backend.quote([question.prepared for question in questions], price)
     return Program(
         (QueryStep(quote, tuple(question.prepared.outcome for question in questions)),), lambda: text, price.confidence

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
-from discreet.errors import BadQuestion, DiscreetError, EngineFailed, EngineUnreachable, Unsupported
+from discreet.errors import BadParameter, BadQuestion, DiscreetError, EngineFailed, EngineUnreachable, Unsupported
 from discreet.exact import Number
 from discreet.messages import Message, message
 from discreet.privacy.promises.receipt import Receipt
@@ -30,6 +30,7 @@ from discreet.query.front.sql.constants import (
     value_of,
 )
 from discreet.query.front.sql.dialects import frozen, respelled
+from discreet.query.front.sql.privacy_clause import take_privacy_clause
 from discreet.query.front.unparse import as_sql
 from discreet.query.lower.listed_groups import with_presence
 from discreet.query.lower.lower import lower_relation
@@ -39,6 +40,7 @@ from discreet.query.run import Quote, quote, within, works_of
 from discreet.session.backend import Backend
 from discreet.session.price import Price, shares
 from discreet.session.program import Program, QueryStep, run
+from discreet.session.script import script_of
 
 NO_GROUPS = "no group passed the list that was released first, so there is no group to answer"
 
@@ -77,10 +79,12 @@ class Query(Asked):
     """What is computed for it."""
     values: SubqueryValues | None = None
     """What is released first, if anything is; then the plan is for values in the middle of what they could be."""
+    own_price: Price | None = None
+    """What its text says that it may cost."""
 
     def __repr__(self) -> str:
         names = ", ".join(name for name, _ in self.plan.outcome.columns)
-        return f"Query({names} of {', '.join(self.prepared.asked.tables)}; preview(...) is free, release(...) pays)"
+        return f"Query({names} of {', '.join(self.prepared.asked.tables)}; preview(...) is free, release(...) spends)"
 
     def again(self, plan: Question) -> Query:
         """The same session, another plan."""
@@ -94,6 +98,22 @@ class Query(Asked):
         if self.values is not None:
             return self.values.text
         return as_sql(self.plan, {name: schema.fields for name, schema in self.backend.schemas.items()})
+
+    def offered(
+        self,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> Price:
+        """What it may cost: as it is given here, or as the text says; never both."""
+        given = Price(epsilon, delta, rho, error, confidence)
+        if self.own_price is None:
+            return given
+        if (given.epsilon, given.delta, given.rho, given.error) != (None, None, None, None):
+            raise BadParameter("epsilon", given.epsilon, "must be left out: the text states the cost in OPTIONS(...)")
+        return replace(self.own_price, confidence=given.confidence)
 
     def preview(
         self,
@@ -109,7 +129,7 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        program = program_of(self, Price(epsilon, delta, rho, error, confidence))
+        program = program_of(self, self.offered(epsilon, delta, rho, error, confidence))
         return program.previews(self.backend, rows)[0]
 
     def release(
@@ -122,21 +142,33 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        return release_query(self, Price(epsilon, delta, rho, error, confidence))
+        return release_query(self, self.offered(epsilon, delta, rho, error, confidence))
 
     def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
         check_whole([self])
-        quoted: Quote = program_of(self, Price(epsilon, delta, rho)).answer.quote
+        quoted: Quote = program_of(self, self.offered(epsilon, delta, rho)).answer.quote
         return quoted
 
     def explain(
         self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
-        if epsilon is None and rho is None:
+        if epsilon is None and rho is None and self.own_price is None:
             return Explanation("\n".join(tell(prepared, None) for prepared in prepared_of([self])))
-        return program_of(self, Price(epsilon, delta, rho)).explain()
+        return program_of(self, self.offered(epsilon, delta, rho)).explain()
+
+    def script(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> str:
+        """A Python program that declares the same tables, asks this query and prints its preview; holds no row."""
+        return script_of(self.backend, self.text, self.offered(epsilon, delta, rho, error, confidence))
 
     def statements(
         self,
@@ -169,7 +201,14 @@ def query_of(backend: Backend, question: Question) -> Query:
 
 
 def read_query(backend: Backend, text: str, dialect: str | None = None) -> Query:
-    """A query in SQL: one SELECT. Values of public subqueries are looked up, others are released first."""
+    """A query in SQL: one SELECT. Values of public subqueries are looked up, others are released first.
+
+    The text may say what it costs, as BigQuery spells that.
+    """
+    text, clause = take_privacy_clause(text)
+    if clause is not None:
+        bounded = replace(backend, schemas=clause.bounded(backend.schemas))
+        return replace(read_query(bounded, text, dialect), own_price=Price(clause.epsilon, clause.delta))
     question = backend.read(text, dialect)
     if isinstance(question, Question):
         return query_of(backend, question)

@@ -88,7 +88,7 @@ class Regression:
     """Those of the design, then the target."""
 
     def __repr__(self) -> str:
-        return f"Regression({self.formula}; preview(...) is free, release(...) pays)"
+        return f"Regression({self.formula}; preview(...) is free, release(...) spends)"
 
     def preview(
         self, epsilon: Number | None = None, *, rows: int, delta: Number | None = None, rho: Number | None = None

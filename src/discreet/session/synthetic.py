@@ -205,7 +205,7 @@ def stream_of_counts(  # noqa: PLR0917
     alone = not currency_of(backend.terms.budget, backend.terms.rule).concurrent
     if alone and (backend.ledger is not None or not isinstance(backend.budget_store, Filter)):
         raise NotATheorem(
-            "a stream stays open between other questions, and no theorem lets approximate zCDP interleave them: "
+            "a stream stays open between other queries, and no theorem lets approximate zCDP interleave them: "
             "use a budget of dp.Approx without a rule, or dp.ZCDP(rho) without delta"
         )
 

@@ -39,7 +39,9 @@ def plan_for(backend: Backend, queries: Sequence[Query], price: Price) -> Plan:
 def make_target_plan(backend: Backend, queries: Sequence[Query], targets: Sequence[Target], price: Price) -> Plan:
     """The least price for which each question keeps its error."""
     if price.epsilon is not None or price.rho is not None:
-        raise BadParameter("error", targets, "must not be given together with a price: one follows from the other")
+        raise BadParameter(
+            "error", targets, "must not be given together with a privacy cost: one follows from the other"
+        )
     check_plain(queries)
     check_closed([query.prepared for query in queries], targets)
     wanted = [wanted_errors(query.prepared, target) for query, target in zip(queries, targets, strict=True)]

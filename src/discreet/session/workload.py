@@ -24,10 +24,12 @@ T = TypeVar("T")
 def read_all(queries: Iterable[T | str], read: Callable[[str], T]) -> tuple[T, ...]:
     """Questions that may be texts, each of them read."""
     if isinstance(queries, str) or not isinstance(queries, Iterable):
-        raise BadParameter("queries", "one question", "must be a list: [question]")
+        raise BadParameter("queries", "one query", "must be a list: [query]")
     read_queries = tuple(read(query) if isinstance(query, str) else query for query in queries)
     if not read_queries:
-        raise BadParameter("queries", "none", "must be at least one question")
+        raise BadParameter("queries", "none", "must be at least one query")
+    if any(getattr(query, "own_price", None) is not None for query in read_queries):
+        raise BadParameter("queries", "a text with OPTIONS(...)", "must state no cost: all have one cost together")
     return read_queries
 
 
@@ -79,7 +81,7 @@ class Workload:
         return together(self.backend, self.queries, price)
 
     def __repr__(self) -> str:
-        return "\n".join([f"{len(self.queries)} questions; preview(...) is free, release(...) pays", *self._lines()])
+        return "\n".join([f"{len(self.queries)} queries; preview(...) is free, release(...) spends", *self._lines()])
 
     def _lines(self) -> list[str]:
         return [f"{i}. {query!r}" for i, query in enumerate(self.queries, 1)]

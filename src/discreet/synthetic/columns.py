@@ -217,9 +217,9 @@ def categories(values: Sequence[Value], *, nullable: bool = True, other: Value =
     listed = tuple(v.item() if isinstance(v, np.generic) else v for v in given if v is not None)
     kinds = {type(v) for v in listed}
     if len(kinds) != 1 or not kinds <= {str, int, bool, date}:
-        raise BadParameter("categories", "a list of other kinds", "must be all text, whole numbers, booleans or days")
+        raise BadParameter("categories", "a list of other kinds", "must be all text, integers, booleans or days")
     if kinds == {int} and max(abs(v) for v in listed) >= 1 << 63:
-        raise BadParameter("categories", "whole numbers", "must fit into 64 bits")
+        raise BadParameter("categories", "integers", "must fit into 64 bits")
     if len(set(listed)) < len(listed) or len(listed) > LARGEST:
         raise BadParameter("categories", f"{len(listed)} values", f"must be at most {LARGEST}, each listed once")
     if other is not None and other not in listed:
@@ -345,7 +345,7 @@ def bins(edges: Sequence[Number], *, nullable: bool = True, integral: bool = Fal
     if not 2 <= len(exact) <= LARGEST or any(a >= b for a, b in pairwise(exact)):
         raise BadParameter("bins", f"{len(exact)} edges", f"must be 2 to {LARGEST} edges in ascending order")
     if integral and any(e.denominator != 1 for e in exact):
-        raise BadParameter("bins", "edges between whole numbers", "must be whole numbers for integral bins")
+        raise BadParameter("bins", "edges between integers", "must be integers for integral bins")
     if len({float(e) for e in exact}) < len(exact):
         raise BadParameter("bins", f"{len(exact)} edges", "must be further apart than floats can tell")
     return Bins(exact, bool(nullable), bool(integral))

@@ -146,7 +146,7 @@ def _read(name: str, given: Given) -> Column:
             raise BadParameter(
                 f"domain[{name!r}]",
                 "unknown keys",
-                "must be listed: release them first by dp.synthetic.private_categories, which is paid for",
+                "must be listed: release them first by dp.synthetic.private_categories, which is charged",
             )
         case Declared(auto=True):
             raise BadParameter(

@@ -105,7 +105,7 @@ class _Explicit:
 
     def learn(self, condition: Predicate, rho: Fraction) -> tuple[float, float]:
         exact = split(condition, self._source.marginals([condition.clique])[0])
-        measured = self._spending.measure((), exact, self._source.moves(condition.clique), rho, "a hard question")
+        measured = self._spending.measure((), exact, self._source.moves(condition.clique), rho, "a hard query")
         noisy = measured.noisy.astype(np.float64)
         expected = split(condition, self._dense.marginal(condition.clique)) * self._total
         off = noisy - expected
@@ -159,9 +159,9 @@ class _Factored:
         exact = self._source.marginals([clique])[0]
         if tree_cells(domain.sizes, have) > _FACTORED_CELLS:  # no room in the model: the answer alone
             sides = split(condition, exact)
-            measured = self._spending.measure((), sides, self._source.moves(clique), rho, "a hard question")
+            measured = self._spending.measure((), sides, self._source.moves(clique), rho, "a hard query")
             return float(measured.noisy.flat[0]), measured.variance
-        measured = self._spending.measure(clique, exact, self._source.moves(clique), rho, "a hard question")
+        measured = self._spending.measure(clique, exact, self._source.moves(clique), rho, "a hard query")
         self._measured.append(measured)
         self._fit = fit(domain.sizes, self._measured, start=self._fit.potentials)
         return float(condition.count(measured.noisy)), measured.variance * float(condition.table.sum())
@@ -272,7 +272,7 @@ class Stream:
         if how is How.MODEL:
             accuracy = Tested(self._test, self._hard, self._questions, self._source.scale)
         event: Event = self._spending.events[-1][1] if how is How.MEASURED else Composed([])
-        return Answer(value=value, event=event, cost="paid by the stream", story=(how.value,), accuracy=accuracy)
+        return Answer(value=value, event=event, cost="charged by the stream", story=(how.value,), accuracy=accuracy)
 
     def _start(self) -> tuple[Open | None, Run | None]:
         held = self._spending.filter.open(self._test.event)
@@ -347,7 +347,7 @@ def _test(rho: Fraction, moved: int, threshold: Number | None, questions: int, s
     """One test per hard question: ε-DP with ε tanh(ε/2) <= ε²/2 <= rho. ``threshold`` is in rows."""
     epsilon = Fraction(int(sqrt_down(2 * rho) * _FINE), _FINE)
     if not epsilon:
-        raise BadParameter("rho", float_up(rho), "must be larger for so many hard questions")
+        raise BadParameter("rho", float_up(rho), "must be larger for so many hard queries")
     free = above_threshold(threshold=0, epsilon=epsilon, sensitivity=moved)
     at = ceil(number(threshold, "threshold") * scale) if threshold is not None else free.margin_at("0.95", questions)
     if at < 1:

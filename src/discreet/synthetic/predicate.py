@@ -112,7 +112,7 @@ def question(domain: Domain, text: str | Predicate) -> Predicate:
     try:
         tree = sqlglot.parse_one(text, dialect="duckdb")
     except (SqlglotError, RecursionError, ValueError):
-        raise BadQuestion("this question cannot be read; write SELECT COUNT(*) FROM ... WHERE ...") from None
+        raise BadQuestion("this query cannot be read; write SELECT COUNT(*) FROM ... WHERE ...") from None
     if (
         not isinstance(tree, exp.Select)
         or [type(e) for e in tree.expressions] != [exp.Count]
@@ -211,7 +211,7 @@ def _computed(domain: Domain, node: Any, test: str, value: Any) -> _Truth:
     """Arithmetic on one column of whole numbers, compared with a number."""
     place, column, name, labels = _each(domain, node)
     if isinstance(labels[0], bool) or not isinstance(labels[0], int) or not isinstance(value, int | Fraction):
-        raise Unsupported(f"arithmetic on {name}", "use it for whole numbers that have a code each, and a number")
+        raise Unsupported(f"arithmetic on {name}", "use it for integers that have a code each, and a number")
     results = [_arithmetic(node, Fraction(label)) for label in labels]
     return _true_for(place, column, [_COMPARE[test](x, value) for x in results])
 

@@ -42,7 +42,7 @@ def private_categories(
         raise BadParameter("column", column, "must be a column of the table")
     kind = arrow.column(column).type
     if not (pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise BadData("private categories must come from a column of text or whole numbers")
+        raise BadData("private categories must come from a column of text or integers")
     encoded = arrow.column(column).combine_chunks().dictionary_encode()
     values = encoded.dictionary.to_pylist()
     code = np.asarray(encoded.indices.fill_null(-1)).astype(np.int64)

@@ -87,7 +87,7 @@ class Synthetic(PublicRows):
     def draw(self, rows: int) -> Any:
         """More rows of the same model, as an Arrow table. Free."""
         if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-            raise BadParameter("rows", rows, "must be a whole number, at least 1")
+            raise BadParameter("rows", rows, "must be an integer, at least 1")
         return self.domain.decode(draw_rows(self.run.fit.model, rows, np.random.default_rng()))
 
     # --- questions --------------------------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ def owners(arrow: Any, unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
     if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise BadData("the unit must be a column of whole numbers or text")
+        raise BadData("the unit must be a column of integers or text")
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_floating(kind):  # a whole number only where each of them is a float of its own

@@ -162,11 +162,11 @@ def workload(domain: Domain, what: Asked) -> Workload:
     elif isinstance(what, Iterable):
         asks = list(what)
     else:
-        raise BadParameter("workload", what, 'must be "all 3-way" or a list of questions')
+        raise BadParameter("workload", what, 'must be "all 3-way" or a list of queries')
     if not asks:
-        raise BadParameter("workload", [], "must hold at least one question")
+        raise BadParameter("workload", [], "must hold at least one query")
     if len(asks) > MOST_CLIQUES:
-        raise BadParameter("workload", len(asks), f"must hold at most {MOST_CLIQUES:,} questions")
+        raise BadParameter("workload", len(asks), f"must hold at most {MOST_CLIQUES:,} queries")
     return Workload(domain, tuple(_question(domain, ask) for ask in asks))
 
 
@@ -174,7 +174,7 @@ def _all_ways(domain: Domain, what: str) -> list[Marginal]:
     ways = _ALL.fullmatch(what.strip())
     if not ways or not 1 <= int(ways[1]) <= len(domain):
         raise BadParameter(
-            "workload", what, f'must be "all k-way" with k from 1 to {len(domain)}, or a list of questions'
+            "workload", what, f'must be "all k-way" with k from 1 to {len(domain)}, or a list of queries'
         )
     return [
         Marginal(tuple(domain.columns[c] for c in clique))

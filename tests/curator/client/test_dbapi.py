@@ -116,7 +116,7 @@ def test_what_cannot_be_asked_is_a_programming_error_and_costs_nothing(
     with pytest.raises(dbapi.OperationalError):
         cursor.execute(COUNT, epsilon="100000000")
     connection.epsilon = None
-    with pytest.raises(dbapi.ProgrammingError, match="needs a price"):
+    with pytest.raises(dbapi.ProgrammingError, match="needs a privacy cost"):
         cursor.execute(COUNT)
     with pytest.raises(dbapi.NotSupportedError):
         cursor.executemany(TOWN, [["Aton"]], epsilon=1, key="x")

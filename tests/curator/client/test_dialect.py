@@ -27,7 +27,7 @@ def test_text_queries_pay_what_their_options_say(served: tuple[Town, str], monke
         assert [row[:2] for row in rows] == [("Aton", 40), ("Bury", 40), ("Cold", 40)]
         assert priced.execute(text(COUNT)).all() == rows
     assert charges(town) == before + 1
-    with engine.connect() as connection, pytest.raises(exc.ProgrammingError, match="needs a price"):
+    with engine.connect() as connection, pytest.raises(exc.ProgrammingError, match="needs a privacy cost"):
         connection.execute(text(COUNT))
     engine.dispose()
 

@@ -50,9 +50,7 @@ def test_one_name_never_holds_all_of_several_and_is_told_so() -> None:
     with pytest.raises(ServiceBusy, match="you have 2 of the 3 engine processes, and the last one is left to others"):
         turns.take("ann", 0)
     assert turns.take("bob", 0) == 0
-    with pytest.raises(
-        ServiceBusy, match=r"all engine processes \(3\) are busy with other questions; nothing was spent"
-    ):
+    with pytest.raises(ServiceBusy, match=r"all engine processes \(3\) are busy with other queries; nothing was spent"):
         turns.take("cat", 0)
     assert turns._waiting == []
 

@@ -56,7 +56,7 @@ def test_nothing_stands_out_for_a_small_price(shop: Shop) -> None:
     """The counts are paid and stored; that no bounds follow from them is found at the client."""
     before = len(shop.remote.answers())
     left = shop.here.remaining
-    with pytest.raises(NoEstimate, match=r"was paid for.*larger epsilon") as here:
+    with pytest.raises(NoEstimate, match=r"was charged.*larger epsilon") as here:
         shop.here.suggest_bounds("price", epsilon="0.001")
     with pytest.raises(NoEstimate) as remote:
         shop.remote.suggest_bounds("price", epsilon="0.001")

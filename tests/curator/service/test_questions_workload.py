@@ -143,7 +143,7 @@ def test_limits_count_all_questions_together(town: Town) -> None:
     assert look(town, *[COUNT] * most).status_code == 200
     for found in (look(town, *["what?"] * (most + 1)), ask(town, *[COUNT] * (most + 1))):
         assert found.status_code == 422
-        assert f"{most + 1} questions at once" in found.json()["error"]["message"]  # before one of them is read
+        assert f"{most + 1} queries at once" in found.json()["error"]["message"]  # before one of them is read
     two = "SELECT COUNT(*) AS n FROM people a JOIN trips b ON a.person_id = b.person_id"
     assert look(town, *[two] * (most // 2)).status_code == 200
     assert f"read {most + 2} times" in look(town, *[two] * (most // 2 + 1)).json()["error"]["message"]
@@ -156,7 +156,7 @@ def test_too_many_texts_are_refused_in_the_words_of_the_limits(town: Town) -> No
     for refused in (ask(town, *[COUNT] * 51), look(town, *[COUNT] * 51)):
         assert refused.status_code == 422
         assert refused.json()["error"]["kind"] == "BadQuestion"
-        assert "51 questions at once, and at most 16" in refused.json()["error"]["message"]
+        assert "51 queries at once, and at most 16" in refused.json()["error"]["message"]
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ class Inner(Section):
 class Outer(Section):
     inner: Inner = Inner()
     note: OptionalText = None
-    many: Annotated[StrictInt, Field(ge=1), must("must be a whole number above 0")] = 1
+    many: Annotated[StrictInt, Field(ge=1), must("must be an integer above 0")] = 1
     share: Annotated[Any, reads(number)] = 0
     named: dict[str, Inner] = {}  # noqa: RUF012 - a model copies it
 
@@ -41,9 +41,9 @@ def test_what_fits_is_read_as_it_is() -> None:
         ({"inner": {"name": ""}}, "top.inner.name is '', but it must be a text"),
         ({"inner": {"flag": 1}}, "top.inner.flag is 1, but it must be true or false"),
         ({"note": 5}, "top.note is 5, but it must be a text"),
-        ({"many": True}, "top.many is True, but it must be a whole number above 0"),
-        ({"many": "3"}, "top.many is '3', but it must be a whole number above 0"),
-        ({"many": 0}, "top.many is 0, but it must be a whole number above 0"),
+        ({"many": True}, "top.many is True, but it must be an integer above 0"),
+        ({"many": "3"}, "top.many is '3', but it must be an integer above 0"),
+        ({"many": 0}, "top.many is 0, but it must be an integer above 0"),
         ({"named": {"a": {"name": 1}}}, "top.named.a.name is 1, but it must be a text"),
     ],
 )

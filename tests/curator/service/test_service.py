@@ -72,7 +72,7 @@ def test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged(
             new_town.curator.ask(caller, "town", SqlQuestion(sql=COUNT, price=Price("1")), "lost")
     busy = new_town.ask(COUNT, key="lost")  # it may still be under way elsewhere
     assert busy.json()["error"]["kind"] == "LedgerBusy"
-    assert "was paid, and is being answered or was lost" in busy.json()["error"]["message"]
+    assert "was charged, and is being answered or was lost" in busy.json()["error"]["message"]
     wait = int(new_town.config.limits.deadline + new_town.config.limits.patience) + 5
     assert f"after {wait} s it is known" in busy.json()["error"]["message"]
     new_town.clock.now += timedelta(seconds=wait - 1)

@@ -245,7 +245,7 @@ def test_a_crash_before_the_payment_costs_nothing_and_one_after_it_costs_once(
     clock = Clock()
     with opened(tmp_path / "t", clock=clock) as curator:
         assert paid(curator) == [(asked.query, 20)]
-        with pytest.raises(LedgerBusy, match="was paid, and is being answered or was lost"):
+        with pytest.raises(LedgerBusy, match="was charged, and is being answered or was lost"):
             curator.ask(ANN, "town", asked, "k")
         clock.now += timedelta(hours=1)
         with pytest.raises(EngineFailed):

@@ -129,7 +129,7 @@ def test_what_is_paid_and_cannot_be_sent_is_named(
     before = charges(served[0])
     with monkeypatch.context() as broken:
         broken.setattr("discreet.curator.wire.connection.encoded", lambda *_: 1 / 0)
-        with pytest.raises(psycopg.Error, match="paid and stored as charge") as refused:
+        with pytest.raises(psycopg.Error, match="charged and stored as charge") as refused:
             client.execute(PRICED)
     assert charges(served[0]) == before + 1
     number = re.search(r"charge (\d+)", str(refused.value))

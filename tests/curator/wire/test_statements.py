@@ -34,7 +34,7 @@ def test_prices_stand_in_comments(text: str, prices: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("text", ["epsilon=", "epsilon=0.1 and more", "epsilon=0.1, price=3", "epsilon=0.1 delta=1"])
 def test_what_begins_like_a_price_must_be_one(text: str) -> None:
-    with pytest.raises(BadParameter, match="must name a price"):
+    with pytest.raises(BadParameter, match="must name a privacy cost"):
         read_prices(text)
 
 

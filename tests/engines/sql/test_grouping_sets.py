@@ -43,7 +43,7 @@ def test_rows_are_sorted_into_their_sets() -> None:
 @pytest.mark.parametrize(
     ("keys", "counts"),
     [
-        (([-1], [0]), [1]),  # a set that nobody asked for
+        (([-1], [0]), [1]),  # a set that was not asked for
         (([0, 0], [-1, -1]), [1, 1]),  # a group twice
         (([0], [-1]), [-1]),  # less than nobody
         (([0], [-1]), [0.5]),

@@ -46,7 +46,7 @@ def test_the_event_at_another_distance() -> None:
     m = gaussian(sensitivity=2, sigma=3)
     assert m.event == events.DiscreteGaussian(sigma=3, sensitivity=2)
     assert m.event_at(6) == events.DiscreteGaussian(sigma=3, sensitivity=6)
-    with pytest.raises(BadParameter, match="whole number"):
+    with pytest.raises(BadParameter, match="integer"):
         m.event_at(L2(squared=2))
 
 

@@ -75,5 +75,5 @@ def test_keys_that_an_equal_value_finds(key: Any, found: bool) -> None:
 
 
 def test_the_message_about_a_bad_value_does_not_name_it() -> None:
-    with pytest.raises(BadData, match=r"^a score must be a whole number$"):
+    with pytest.raises(BadData, match=r"^a score must be an integer$"):
         whole(987654321.5, "a score")

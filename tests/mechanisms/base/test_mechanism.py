@@ -29,7 +29,7 @@ class Loud(Mechanism[int, int]):
     def read(self, value: Any) -> int:
         self.calls.append("read")
         if not isinstance(value, int):
-            raise BadData("the value must be a whole number")
+            raise BadData("the value must be an integer")
         return value
 
     def draw(self, value: int, bits: Bits) -> int:

@@ -151,7 +151,7 @@ def test_efforts_that_make_no_sense(name: str, bad: float) -> None:
 
 
 def test_noise_that_protects_nobody_is_refused() -> None:
-    with pytest.raises(NoPrice, match="protects nobody"):
+    with pytest.raises(NoPrice, match="gives no protection"):
         Workload([(GaussianPair(1e8), 1)]).epsilon(F(1, 10**6))
 
 

@@ -24,13 +24,13 @@ def told(text: str) -> str:
         ("SELECT COUNT(*) AS n FROM t", "all rows are one group"),
         ("SELECT COUNT(*) AS n FROM t WHERE cost > 1", "keep rows that pass WHERE"),
         ("SELECT place, COUNT(*) AS n FROM t GROUP BY place", "2 groups, all listed in advance"),
-        ("SELECT kind, COUNT(*) AS n FROM t GROUP BY kind", "keys that nobody listed"),
+        ("SELECT kind, COUNT(*) AS n FROM t GROUP BY kind", "undeclared keys"),
         ("SELECT kind, COUNT(*) AS n FROM t GROUP BY kind", "a key is named if its noisy number of units is at least"),
         ("SELECT COUNT(*) AS n, AVG(cost) AS m FROM t", "sums that together move like one"),
         ("SELECT MEDIAN(cost) AS m FROM t", "look for the quantile 1/2 in 4,096 bins"),
         ("SELECT MEDIAN(cost) AS m, QUANTILE(cost, 0.9) AS q FROM t", "the quantiles 1/2, 9/10 in"),
         ("SELECT MEDIAN(cost) AS m, MIN(cost) AS q FROM t", "as a tree"),
-        ("SELECT COUNT(DISTINCT place) AS n FROM t", "count different values"),
+        ("SELECT COUNT(DISTINCT place) AS n FROM t", "count distinct values"),
         ("SELECT COUNT(DISTINCT who) AS n FROM t", "count units"),
         ("SELECT place, COUNT(*) AS n FROM t GROUP BY place HAVING COUNT(*) > 1", "HAVING (post-processing, free)"),
         ("SELECT place, COUNT(*) AS n FROM t GROUP BY place ORDER BY n LIMIT 1", "keep 1 released rows"),
@@ -45,7 +45,7 @@ def test_a_step_is_named(text: str, line: str) -> None:
 
 def test_a_question_without_a_condition_names_none() -> None:
     found = told("SELECT COUNT(*) AS n FROM t")
-    for absent in ("WHERE", "HAVING", "post-processing", "nobody listed", "tree"):
+    for absent in ("WHERE", "HAVING", "post-processing", "undeclared keys", "tree"):
         assert absent not in found
 
 
@@ -69,6 +69,6 @@ def test_a_preview_says_for_which_columns_the_price_is_shared() -> None:
     )
     two = "SELECT COUNT(DISTINCT x) AS a, COUNT(DISTINCT y) AS b, AVG(x) AS mean, COUNT(x) AS n FROM t"
     lines = str(own.sql(two).preview(epsilon=1)).splitlines()
-    for words in ("count different values (for a)", "count different values (for b)", "(for mean, n)"):
-        assert sum(line.endswith(words) and "% of the price: " in line for line in lines) == 1
+    for words in ("count distinct values (for a)", "count distinct values (for b)", "(for mean, n)"):
+        assert sum(line.endswith(words) and "% of the cost: " in line for line in lines) == 1
     assert "(for" not in str(own.sql("SELECT AVG(x) AS mean FROM t").preview(epsilon=1))

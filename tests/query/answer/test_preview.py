@@ -18,7 +18,7 @@ SAID = Preview(
     affordable=True,
     noise="discrete Laplace noise",
     named_from=1234,
-    advice="half the error would take about twice the price: epsilon 2",
+    advice="half the error would take about twice the privacy cost: epsilon 2",
     shares=(("count rows", 0.25), ("count units", 0.75)),
 )
 
@@ -30,8 +30,8 @@ def test_it_reads_line_by_line() -> None:
         "day: ± 2 days (95%) in a group of 1,000 rows with values spread evenly over their bounds; else it may be far "
         "longer",
         "a key is named from about 1,234 units on",
-        "25% of the price: count rows",
-        "75% of the price: count units",
+        "25% of the cost: count rows",
+        "75% of the cost: count units",
     ]
     assert str(replace(SAID, affordable=False)).startswith("costs epsilon 1, which is more than is left (epsilon 2)")
     assert "rows=..." in str(replace(SAID, notes=(message("other_sizes", rows=1000),)))

@@ -14,14 +14,14 @@ def test_a_workload_shows_each_question_and_its_share_of_the_price() -> None:
     shares = [sum(share for _, share in one.shares) for one in previews]
     assert abs(sum(shares) - 1) < 1e-9
     assert 0.1 < shares[0] < 0.9
-    assert "% of the price: count rows" in str(previews)
+    assert "% of the cost: count rows" in str(previews)
     assert previews._repr_html_().count("<table>") == 2
     told = together.explain(epsilon=1)
     assert "group by clinic" in told
     assert "all rows are one group" in told
     assert "noise" in told
     assert "noise" not in together.explain()
-    assert "2 questions" in together._repr_html_()
+    assert "2 queries" in together._repr_html_()
     answers = together.release(epsilon=1)
     assert answers._repr_html_().count("<table>") == 2
     assert "spent" in str(answers)
@@ -30,7 +30,7 @@ def test_a_workload_shows_each_question_and_its_share_of_the_price() -> None:
 def test_the_price_of_one_number_is_not_split() -> None:
     preview = session().sql(N).preview(epsilon=1)
     assert [share for _, share in preview.shares] == [1.0]
-    assert "of the price" not in str(preview)
+    assert "of the cost" not in str(preview)
 
 
 def test_a_preview_says_for_how_many_rows_it_speaks() -> None:

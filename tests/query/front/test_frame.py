@@ -221,9 +221,9 @@ OF_RELEASEDWARDS: list[tuple[Callable[[], object], type[BadQuestion], str]] = [
     (lambda: having(ASKED, col("clinic").part("week") > 1), Unsupported, "WEEK of a released value"),
     (lambda: having(limit(ASKED, 3), "n > 1"), BadQuestion, "having comes before limit"),
     (lambda: order_by(limit(ASKED, 3), "n"), BadQuestion, "order_by comes before limit"),
-    (lambda: limit(ASKED, -1), BadQuestion, "whole number"),
-    (lambda: limit(ASKED, True), BadQuestion, "whole number"),
-    (lambda: limit(ASKED, 2.0), BadQuestion, "whole number"),  # type: ignore[arg-type]
+    (lambda: limit(ASKED, -1), BadQuestion, "integer"),
+    (lambda: limit(ASKED, True), BadQuestion, "integer"),
+    (lambda: limit(ASKED, 2.0), BadQuestion, "integer"),  # type: ignore[arg-type]
 ]
 
 

@@ -95,7 +95,7 @@ def test_a_unit_of_floats_is_carried_and_read_as_whole_numbers() -> None:
     [
         (Scan("visit"), "did you mean visits"),
         (Scan("a"), "circle"),
-        (Scan("c"), "public and names nobody"),
+        (Scan("c"), "public and has no unit"),
         (Scan("e"), "another type"),
         (Scan("f"), "no column nothing"),
     ],

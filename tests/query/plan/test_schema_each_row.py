@@ -42,7 +42,7 @@ def test_rows_that_a_public_table_repeats_weigh_as_one() -> None:
     [
         ("SELECT COUNT(*) AS n FROM people a JOIN people b ON a.c = b.c", "no id for its people"),
         ("SELECT COUNT(*) AS n FROM (SELECT e FROM people UNION ALL SELECT e FROM people) AS u", "UNION ALL of tables"),
-        ("SELECT f, COUNT(*) AS n FROM people JOIN twice ON c = k GROUP BY f", "keys that nobody listed after a join"),
+        ("SELECT f, COUNT(*) AS n FROM people JOIN twice ON c = k GROUP BY f", "undeclared keys after a join"),
         ("SELECT COUNT(DISTINCT e) AS n FROM people JOIN twice ON c = k", "COUNT.DISTINCT x. after a join"),
         ('SELECT COUNT(DISTINCT "#row") AS n FROM people', "no column"),
         (

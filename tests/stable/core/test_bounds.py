@@ -31,10 +31,10 @@ def test_missing_may_be_any_number_between_the_bounds() -> None:
 @pytest.mark.parametrize(
     ("bounds", "missing", "message"),
     [
-        (None, None, "two whole numbers"),
-        ((1, 2, 3), None, "two whole numbers"),
-        ({0, 1}, None, "two whole numbers"),
-        ("01", None, "two whole numbers"),
+        (None, None, "two integers"),
+        ((1, 2, 3), None, "two integers"),
+        ({0, 1}, None, "two integers"),
+        ("01", None, "two integers"),
         ((0.0, 5), None, "low is 0.0, but it must be an integer"),
         ((0, float("inf")), None, "high is inf, but it must be an integer"),
         ((False, 5), None, "must be an integer"),

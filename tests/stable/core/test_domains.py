@@ -14,9 +14,9 @@ from discreet.stable.core.domains import Groups, Number, OneOf, Rows, Text, Vect
 
 
 def test_how_a_domain_is_described() -> None:
-    assert str(Rows(Whole(0, None), 5)) == "5 whole numbers in [0, ]"
+    assert str(Rows(Whole(0, None), 5)) == "5 integers in [0, ]"
     assert [str(d) for d in (Rows(), Groups(("a",)), Number(), Vector(3), Rows(Text()), Rows(OneOf((1, 2))))] == [
-        "rows", "rows in 1 groups", "one whole number", "a vector of 3 whole numbers", "texts", "one of 2 values",
+        "rows", "rows in 1 groups", "one integer", "a vector of 3 integers", "texts", "one of 2 values",
     ]  # fmt: skip
 
 

@@ -50,8 +50,8 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: stable.filter(bool, neighbours=units("id")) >> stable.count(), "insert cap_rows"),
     (lambda: stable.filter(bool, neighbours=units("id")) >> stable.map(len, bounds=(0, 1)), "insert cap_rows"),
     (lambda: stable.filter(bool, neighbours=units("id", IN_PLACE)), "must be units"),  # type: ignore[arg-type]
-    (lambda: stable.count() >> laplace(epsilon=1, real=True), "whole numbers"),
-    (lambda: stable.count() >> laplace(epsilon=1, sensitivity="1/2"), "whole numbers"),
+    (lambda: stable.count() >> laplace(epsilon=1, real=True), "integers"),
+    (lambda: stable.count() >> laplace(epsilon=1, sensitivity="1/2"), "integers"),
     (lambda: stable.sum(bounds=(0, 5)) >> laplace(epsilon=1, sensitivity=4), "must cover the map's, 5"),
     (lambda: stable.count_by(["a", "b"]) >> laplace(epsilon=1, sensitivity=1), "must be 2"),
     (lambda: (stable.clip(0, 1) >> stable.count()).stability(0.5), "must be an integer"),  # type: ignore[arg-type]

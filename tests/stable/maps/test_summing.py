@@ -110,7 +110,7 @@ def test_a_sum_charged_for_less_is_refuted(bounds: tuple[int, int], metric: RowM
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: stable.sum(bounds=(1, 2, 3)), "two whole numbers"),  # type: ignore[arg-type]
+        (lambda: stable.sum(bounds=(1, 2, 3)), "two integers"),  # type: ignore[arg-type]
         (lambda: stable.sum(bounds=(0, float("inf"))), "must be an integer"),  # type: ignore[arg-type]
         (lambda: stable.sum(missing=3), "together with bounds"),
         (lambda: stable.sum()([1]), "none is read from data"),

@@ -76,7 +76,7 @@ def averaging(*, epsilon: Number = 1, repeats: int = 1000, trials: int = 200) ->
                 f"all {repeats} answers paid from epsilon {total}", attack(total / repeats), most_guessed(float(total))
             ),
         ),
-        "The ledger charges every answer: a question that is asked again is paid again, or refused.",
+        "The ledger charges every answer: a query that is asked again is paid again, or refused.",
     )
 
 

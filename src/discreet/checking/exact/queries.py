@@ -230,7 +230,7 @@ class Judge:
         for exact in (first, second):
             named = {key[: len(self.part.keys)] for key in exact.keys}
             if domain is not None and not named <= set(domain):
-                return "a key that nobody listed came back"
+                return "an undeclared key came back"
         moved: dict[Hashable, int] = {}
         for i, statistic in enumerate(job.statistics):
             a, b = _vector(first, i), _vector(second, i)

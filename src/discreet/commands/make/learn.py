@@ -31,7 +31,7 @@ Kind = Annotated[str, typer.Option("--model", help="regression, bayes or tree")]
 Features = Annotated[str, typer.Option(help="the columns to learn from, between commas")]
 PredictedColumn = Annotated[str, typer.Option(help="the column to predict")]
 ModelEpsilon = Annotated[str, typer.Option(help="what the model may cost")]
-Delta = Annotated[str, typer.Option(help="the delta of the price; of the budget, if there is one")]
+Delta = Annotated[str, typer.Option(help="the delta of the cost; of the budget, if there is one")]
 
 
 @fail_plainly
@@ -79,7 +79,7 @@ def learn_command(
     console.print(f"wrote {out}", highlight=False)
     console.print(f"[dim]spent epsilon {epsilon}; left: {session.remaining}[/]", highlight=False)
     if ledger is None:
-        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
+        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between queries[/]")
 
 
 def describe(model: TableModel, names: list[str], target: str) -> list[str]:

@@ -41,7 +41,7 @@ _INVARIANTS = (
 
 @fail_plainly
 def publish_command(plan: Plan, out: Folder, *, ledger: LedgerFile = None, as_json: AsJson = False) -> None:
-    """Publish tables over a hierarchy: whole numbers that add up, each with its error, and a release card."""
+    """Publish tables over a hierarchy: integers that add up, each with its error, and a release card."""
     if out.exists() or not out.absolute().parent.is_dir():
         raise BadParameter("out", str(out), "must be a new folder, in a folder that is there")
     written = _read(plan)

@@ -26,7 +26,7 @@ from discreet.synthetic.result import Synthetic
 
 RowsFile = Annotated[Path, typer.Argument(help="the file to write: .parquet or .csv")]
 RowsEpsilon = Annotated[str, typer.Option(help="what the rows may cost")]
-Delta = Annotated[str, typer.Option(help="the delta of the price; of the budget, if there is one")]
+Delta = Annotated[str, typer.Option(help="the delta of the cost; of the budget, if there is one")]
 Count = Annotated[int, typer.Option("--rows", help="how many; about as many as count, if left out")]
 Workload = Annotated[str, typer.Option(help='which counts shall be right, such as "all 2-way"; by default, all 3-way')]
 SomeColumns = Annotated[
@@ -102,10 +102,10 @@ def _print(made: Synthetic, out: Path, remaining: str, as_json: bool, *, remembe
     console.print(printed)
     for note in made.notes:
         console.print(f"[dim]{escape(note.text(Interface.COMMAND))}[/]", highlight=False)
-    end = "" if made.run.complete else "; stopped before its end, and paid in full"
+    end = "" if made.run.complete else "; stopped before its end, and charged in full"
     console.print(f"wrote {len(made):,} rows to {out}{end}", highlight=False)
     console.print(
         f"[dim]L1 distances as shares of all rows; spent {made.promise}; left: {remaining}[/]", highlight=False
     )
     if not remembered:
-        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
+        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between queries[/]")

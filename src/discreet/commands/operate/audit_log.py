@@ -31,7 +31,7 @@ def audit_log_command(
     kind: Annotated[str, typer.Option(help="of one kind only, such as charge or grant")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """All entries with full times, who made them, what they say and what was paid."""
+    """All entries with full times, who made them, what they say and what was charged."""
     with open_ledger_of(config) as ledger:
         rows = [
             row

@@ -41,7 +41,7 @@ def prepare_command(
     remove: Annotated[bool, typer.Option("--remove", help="remove the copy")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
-    """Copy a table into a DuckDB file that only you can read, its rows sorted by unit: questions are faster.
+    """Copy a table into a DuckDB file that only you can read, its rows sorted by unit: queries are faster.
 
     Declare columns as for discreet ask, and questions by one of them are faster still.
     """

@@ -70,7 +70,7 @@ def open_remote(url: str, file: Path | None, dataset: str) -> RemoteSession:
 
 @fail_plainly
 def history_command(url: Url, *, token_file: TokenFile = None, as_json: AsJson = False) -> None:
-    """The questions that you paid for at a curator, with their numbers and prices."""
+    """The queries that were charged to you at a curator, with their numbers and costs."""
     if not is_address(url):
         raise BadParameter("url", url, "must be the address of a curator; what a ledger holds: discreet audit-log")
     check_address(url)

@@ -68,7 +68,7 @@ def restore_ledger(
 def prune_answers(
     config: LedgerOrConfig,
     *,
-    before: Annotated[str, typer.Option(help="of questions charged before this day, such as 2026-01-31")] = "",
+    before: Annotated[str, typer.Option(help="of queries charged before this day, such as 2026-01-31")] = "",
     days: Annotated[int, typer.Option(help="or: older than so many days")] = 0,
     as_json: AsJson = False,
 ) -> None:

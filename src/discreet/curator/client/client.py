@@ -296,7 +296,7 @@ class RemoteSession:
         return Profile.read(table, questions, reply["answer"]["answers"])
 
     with_columns = _refused("with_columns", _OWNER)
-    pmw = _refused("pmw", "use synthesize, whose rows answer any number of questions")
+    pmw = _refused("pmw", "use synthesize, whose rows answer any number of queries")
     suggest_keys = _refused("suggest_keys", _OWNER)
     prepare = _refused("prepare", _OWNER)
     learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
@@ -355,7 +355,7 @@ class RemoteSession:
         """A stored answer, by the number of its charge. Costs nothing."""
         answers = self.answers_to(sequence)
         if len(answers) != 1:
-            raise BadParameter("sequence", sequence, "must be of one question; answers_to(...) reads a workload")
+            raise BadParameter("sequence", sequence, "must be of one query; answers_to(...) reads a workload")
         return answers[0]
 
     def answers_to(self, sequence: int) -> tuple[RemoteAnswer, ...]:
@@ -384,7 +384,7 @@ class RemoteQuery(Asked):
     """What is computed for it, as far as that is known here."""
 
     def __repr__(self) -> str:
-        return f"RemoteQuery({self.text}; preview(...) is free, release(...) pays)"
+        return f"RemoteQuery({self.text}; preview(...) is free, release(...) spends)"
 
     @property
     def plan(self) -> Question:  # type: ignore[override]

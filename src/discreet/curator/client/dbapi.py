@@ -53,7 +53,7 @@ class DatabaseError(Error):
 
 
 class DataError(DatabaseError):
-    """A value that cannot be part of a question."""
+    """A value that cannot be part of a query."""
 
 
 class OperationalError(DatabaseError):
@@ -228,7 +228,7 @@ class Cursor:
             self.description = [(constant["name"] or constant["value"], NUMBER, None, None, None, None, False)]
             return self
         if price is None:
-            raise ProgrammingError("a statement needs a price: epsilon of the connection, or of the statement")
+            raise ProgrammingError("a statement needs a privacy cost: epsilon of the connection, or of the statement")
         spelled = self.connection.dialect
         text = bind(operation if spelled is None else respelled(operation, spelled), parameters or ())
         try:
@@ -348,7 +348,7 @@ def literal(value: Any) -> str:
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, str) and "\0" not in value:
         return "'" + value.replace("'", "''") + "'"
-    raise DataError(f"a {type(value).__name__} cannot be part of a question")
+    raise DataError(f"a {type(value).__name__} cannot be part of a query")
 
 
 def _number(value: int | float | Decimal) -> str:

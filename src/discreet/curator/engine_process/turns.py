@@ -98,6 +98,6 @@ class Turns(Generic[T]):
         if self._all > 1 and self._held[name] >= self._most:
             return (
                 f"you have {self._held[name]} of the {self._all} {self._what}, and the last one is left to others; "
-                "nothing was spent, ask again when one of your questions is answered"
+                "nothing was spent, ask again when one of your queries is answered"
             )
-        return f"all {self._what} ({self._all}) are busy with other questions; nothing was spent, ask again"
+        return f"all {self._what} ({self._all}) are busy with other queries; nothing was spent, ask again"

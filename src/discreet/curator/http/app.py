@@ -82,7 +82,7 @@ def create_app(curator: Curator) -> FastAPI:
 
     app = FastAPI(
         title="discreet",
-        summary="Ask questions of sensitive data; publish the answers safely.",
+        summary="Query sensitive data; publish the answers safely.",
         version=metadata.version("discreet"),
         lifespan=life,
         docs_url=None,

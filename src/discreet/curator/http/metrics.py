@@ -72,7 +72,7 @@ class _Numbers(Collector):
             requests.add_metric([route or "none", str(status)], many)
         yield requests
         yield _gauge("discreet_connections_waiting", "connections of strangers that wait for a request", self._waiting)
-        yield _gauge("discreet_ready", "1 if questions can be answered", ready.good)
+        yield _gauge("discreet_ready", "1 if queries can be answered", ready.good)
         yield _gauges(
             "discreet_dataset_ready", "1 if a data set can be asked", "dataset",
             ((name, name not in ready.datasets) for name, one in dict(state.datasets).items() if not one.retired),
@@ -80,7 +80,7 @@ class _Numbers(Collector):
         mismatch = curator.ledger.mismatch is not None
         yield _gauge("discreet_ledger_mismatch", "1 if the ledger is not the one that was seen before", mismatch)
         yield _gauge("discreet_ledger_entries", "entries of the ledger", state.sequence)
-        yield CounterMetricFamily("discreet_charges", "questions that were charged, ever", state.charges)
+        yield CounterMetricFamily("discreet_charges", "queries that were charged, ever", state.charges)
         yield _gauges(
             "discreet_budget_spent_ratio", "part of a budget that is spent", "population",
             ((name, float(curator.ledger.standing(name).share)) for name in dict(state.populations)),

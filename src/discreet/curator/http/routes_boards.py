@@ -21,7 +21,7 @@ from discreet.curator.service.service import Curator
 from discreet.session.board import Board
 
 Width = Annotated[int, Query(ge=0, le=4096, description="sums over so many days; 0: totals")]
-Level = Annotated[str, Query(min_length=1, max_length=40, description="of the error bars")]
+Level = Annotated[str, Query(min_length=1, max_length=40, description="of the confidence intervals")]
 
 
 class BoardIn(Priced):

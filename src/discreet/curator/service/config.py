@@ -140,10 +140,10 @@ class ServerSection(Section):
     key: OptionalText = None
     head: OptionalText = None
     host: Text = "127.0.0.1"
-    port: Annotated[StrictInt, Field(ge=0, le=65535), must("must be a whole number up to 65535")] = PORT
-    wire: Annotated[StrictInt | None, Field(ge=1, le=65535), must("must be a whole number up to 65535")] = None
-    processes: Annotated[StrictInt, Field(ge=0, le=64), must("must be a whole number up to 64")] = 1
-    engines: Annotated[StrictInt, Field(ge=1, le=64), must("must be a whole number from 1 to 64")] = ENGINES
+    port: Annotated[StrictInt, Field(ge=0, le=65535), must("must be an integer up to 65535")] = PORT
+    wire: Annotated[StrictInt | None, Field(ge=1, le=65535), must("must be an integer up to 65535")] = None
+    processes: Annotated[StrictInt, Field(ge=0, le=64), must("must be an integer up to 64")] = 1
+    engines: Annotated[StrictInt, Field(ge=1, le=64), must("must be an integer from 1 to 64")] = ENGINES
     quantum: Annotated[Fraction, reads(_quantum)] = Fraction(1, 4)
     grid: Annotated[Literal["geometric", "even"], must('must be "geometric" or "even"')] = "geometric"
     hosts: Texts = Field(default_factory=list)

@@ -166,12 +166,12 @@ class Curator:
                 folders = declarations.read(dict(dataset.about), name).folders(self.config.data)
                 cautions += mark(folders, self.ledger.head.ledger)
         cautions += [
-            f"questions about the data set {name!r} are refused: its tables are not there, or not as they were "
+            f"queries about the data set {name!r} are refused: its tables are not there, or not as they were "
             "registered; restore them, register it again, or retire it"
             for name in self.readiness.broken
         ]
         cautions += [
-            f"the data set {name!r} has columns that came after it was registered, and nobody may ask about them: "
+            f"the data set {name!r} has columns that came after it was registered, and they cannot be queried: "
             f"{', '.join(columns)}; declare them and register it again to allow it"
             for name, columns in self.open_datasets.left_out().items()
         ]
@@ -448,14 +448,14 @@ class Curator:
             raise Refusal(
                 410,
                 "Pruned",
-                "this question was answered, and the owner keeps the answer no longer; a new key costs again",
+                "this query was answered, and the owner keeps the answer no longer; a new key costs again",
             )
         if not charge.pending:
             return replace(charge, again=True)
         wait = self._under_way_for(charge)
         if wait > timedelta(0):
             raise LedgerBusy(
-                "this question was paid, and is being answered or was lost with a server that ended; ask again with "
+                "this query was charged, and is being answered or was lost with a server that ended; ask again with "
                 f"the same key, which costs nothing more: after {math.ceil(wait.total_seconds())} s it is known"
             )
         raise EngineFailed  # lost in a crash: charged, never answered
@@ -471,7 +471,7 @@ class Curator:
             return
         check_no_job(charge.record.parameters)
         if self._under_way_for(charge) > timedelta(0):
-            raise Refusal(503, "UnderWay", "this question is being answered; look again in a few seconds")
+            raise Refusal(503, "UnderWay", "this query is being answered; look again in a few seconds")
         raise EngineFailed
 
     # --- looking ----------------------------------------------------------------------------------------------------
@@ -574,6 +574,6 @@ def _datasets(state: State, caller: Caller) -> dict[str, Dataset]:
 def read_answer(charge: Charge) -> dict[str, Any]:
     """The stored answer of a charge."""
     if charge.answer is None:
-        raise LedgerUnavailable("this question has no stored answer")
+        raise LedgerUnavailable("this query has no stored answer")
     answer: dict[str, Any] = json.loads(charge.answer)
     return answer

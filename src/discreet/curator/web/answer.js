@@ -28,7 +28,7 @@ export function opener(side, charges, instead = () => null, arrived = () => {}) 
 /** A question that was paid, and whose answer is not stored yet: nothing is wrong. */
 function underWay() {
   return h("article", { class: "card answer", "aria-busy": "true" }, h("h2", {}, "Being answered"),
-    h("p", { class: "quiet" }, "This question is paid and is being answered. The answer appears here as soon as it is stored."));
+    h("p", { class: "quiet" }, "This query is charged and is being answered. The answer appears here as soon as it is stored."));
 }
 
 /** An answer; ``position`` is the number among one's own questions. */
@@ -36,8 +36,8 @@ export function answerView(data, position) {
   if (data.parameters.profile || data.parameters.units) return profileView(data, position);
   const many = data.answer.answers ?? [data.answer], texts = questions(data);
   return h("article", { class: "card answer" },
-    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${position}`), h("span", { class: "grow" }),
-      h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(data)))),
+    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} queries` : "Answer"), h("span", { class: "chip" }, `no. ${position}`), h("span", { class: "grow" }),
+      h("span", { class: "quiet small" }, "charged ", h("b", {}, paid(data)))),
     many.map((answer, i) => oneAnswer(answer, texts[i])),
     h("div", { class: "actions" },
       h("button", { id: "card", onclick: () => download(`card-${data.number}.json`, data.card) }, "Release card"),
@@ -46,7 +46,7 @@ export function answerView(data, position) {
       many.map((answer, i) => h("button", { class: "csv", onclick: () => saveCsv(`answer-${data.number}${many.length > 1 ? `-${i + 1}` : ""}.csv`, answer) }, many.length > 1 ? `Save ${i + 1} as CSV` : "Save as CSV")),
       many.map((_, i) => h("button", { class: "parquet", onclick: () => parquet(data.number, i, many.length > 1) }, many.length > 1 ? `Save ${i + 1} as Parquet` : "Save as Parquet")),
       h("button", { id: "notebook", onclick: () => download(`answer-${data.number}.ipynb`, notebook(data)) }, "Save as notebook")),
-    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => [...answer.story, ...notes(answer)].map((line) => h("li", {}, line))), h("li", {}, `paid ${paid(data)}; the ledger counts ${cost(data.price)}, in its entry ${data.number}`))));
+    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => [...answer.story, ...notes(answer)].map((line) => h("li", {}, line))), h("li", {}, `charged ${paid(data)}; the ledger counts ${cost(data.price)}, in its entry ${data.number}`))));
 }
 
 /** The texts of the questions: those of a workload stand one after the other, with their lengths in characters. */
@@ -84,7 +84,7 @@ function oneAnswer(answer, query) {
     h("code", { class: "asked" }, query),
     h("div", { class: "both" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Rows" }, table(answer, measures, level)),
-      charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
+      charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Confidence intervals: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
     notes(answer).length ? h("p", { class: "note" }, notes(answer).slice(0, 2).map((line) => h("span", {}, line)), more(notes(answer).length - 2)) : null,
   ];
 }
@@ -145,7 +145,7 @@ async function copy(answer) {
 /** A notebook that reads the stored answer again: that costs nothing. */
 function notebook(data) {
   const lines = ["import os", "", "import discreet as dp", "", `session = dp.connect(${JSON.stringify(location.origin)}, os.environ["DISCREET_TOKEN"], ${JSON.stringify(data.dataset)})`,
-    `answers = session.answers_to(${data.number})  # what was paid for; reading it again is free`, "answers[0].to_pandas()"];
+    `answers = session.answers_to(${data.number})  # what was charged for; reading it again is free`, "answers[0].to_pandas()"];
   const cell = (kind, source, more) => ({ cell_type: kind, metadata: {}, source: source.map((line, i) => (i < source.length - 1 ? `${line}\n` : line)), ...more });
   return JSON.stringify({ nbformat: 4, nbformat_minor: 4, metadata: { language_info: { name: "python" } }, cells: [
     cell("markdown", [`Answer no. ${data.number}`, "", ...data.query.split("\n").map((line) => `    ${line}`)]),

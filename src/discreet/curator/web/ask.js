@@ -3,7 +3,7 @@
 import { at, everything, get, newKey, post } from "./api.js";
 import { answerView } from "./answer.js";
 import { builder } from "./builder.js";
-import { bar, complaint, cost, h, later, show, when } from "./dom.js";
+import { bar, complaint, cost, download, h, later, show, when } from "./dom.js";
 import { drawPreview, priceControl } from "./preview.js";
 import { firstQuestion, schemaPanel } from "./schema.js";
 import { editor } from "./sql.js";
@@ -28,7 +28,8 @@ export async function askView(place) {
   const box = editor(draft.sql, { onchange: () => { draft.sql = box.text; build.follow(box.text); soon(); }, onask: ask });
   const build = builder(schema, (text) => { box.text = text; });
   const button = h("button", { class: "main ask", id: "ask", disabled: true, onclick: ask }, "Run");
-  const panel = h("section", { class: "card preview", "aria-label": "Preview" }, preview, before, button);
+  const keep = h("button", { class: "plain", id: "script", onclick: () => download("query.py", script(question(), draft.dataset)) }, "Save as script");
+  const panel = h("section", { class: "card preview", "aria-label": "Preview" }, preview, before, button, keep);
 
   const drawButton = (spends) => {
     button.disabled = Boolean(state.waiting) || !state.affordable;
@@ -38,7 +39,7 @@ export async function askView(place) {
   const lookAhead = async () => {
     state.controller?.abort();
     state.controller = new AbortController();
-    if (!draft.sql.trim()) { show(preview, h("p", { class: "quiet" }, "Write a question: its cost and its error bars are shown here for free.")); return; }
+    if (!draft.sql.trim()) { show(preview, h("p", { class: "quiet" }, "Write a query: its cost and its confidence intervals are shown here for free.")); return; }
     panel.classList.add("waiting");
     try {
       const rows = Number(draft.rows);
@@ -51,7 +52,7 @@ export async function askView(place) {
     } catch (error) {
       if (error.name === "AbortError") return;
       state.affordable = false;
-      show(preview, h("h2", {}, "Not yet a question"), complaint(error));
+      show(preview, h("h2", {}, "Not yet a query"), complaint(error));
       show(before);
       drawButton("");
     } finally { panel.classList.remove("waiting"); }
@@ -69,7 +70,7 @@ export async function askView(place) {
   function ask() { pay("questions", { ...question(), key: newKey() }); }
 
   async function profile(table) {
-    if (draft.mode !== "price") { show(result, h("p", { class: "complaint" }, "A profile has a price: set the price beside the question first.")); return; }
+    if (draft.mode !== "price") { show(result, h("p", { class: "complaint" }, "A profile has a cost: set the cost beside the query first.")); return; }
     await pay("profile", { table, [state.unit]: draft.epsilon, key: newKey() }, true);
   }
 
@@ -85,7 +86,7 @@ export async function askView(place) {
       show(result, answerView(data, state.charges.findIndex((one) => one.number === data.number) + 1));
       state.budget = (await get("/api/budget")).find((one) => one.population === schema.population);
     } catch (error) {
-      show(result, error.name === "AbortError" ? h("p", { class: "card" }, "You no longer wait. If it was paid, its answer will be in your ", h("a", { href: "#history" }, "history"), ".") : complaint(error));
+      show(result, error.name === "AbortError" ? h("p", { class: "card" }, "You no longer wait. If it was charged, its answer will be in your ", h("a", { href: "#history" }, "history"), ".") : complaint(error));
     } finally {
       state.waiting = null;
       lookAhead();
@@ -109,13 +110,20 @@ export async function askView(place) {
   return () => state.controller?.abort();
 }
 
+/** A Python program that asks the same of this curator: a preview, and the release as a comment. */
+function script({ sql, ...options }, dataset) {
+  const given = Object.entries(options).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ");
+  return ["import os", "", "import discreet as dp", "", `session = dp.connect(${JSON.stringify(location.origin)}, os.environ["DISCREET_TOKEN"], ${JSON.stringify(dataset)})`,
+    `query = session.sql(${JSON.stringify(sql)})`, `print(query.preview(${given}))`, `# print(query.release(${given}))  # charged to the budget`, ""].join("\n");
+}
+
 /** For somebody who has paid for nothing yet. */
 function firstVisit() {
   return h("ol", { class: "first" }, [
     ["Choose", " a table: its public columns are listed with what everybody may know of them."],
-    ["Build", " a question by clicking, or write SQL: COUNT, SUM, AVG, MEDIAN and more, for groups."],
-    ["Move ε", " and watch the error bars. A smaller ε protects more and costs less; nothing is paid yet."],
-    ["Run", ": the price is paid, and the answer is yours to keep, with its error bars and a signed receipt."],
+    ["Build", " a query by clicking, or write SQL: COUNT, SUM, AVG, MEDIAN and more, for groups."],
+    ["Move ε", " and watch the confidence intervals. A smaller ε protects more and costs less; nothing is charged yet."],
+    ["Run", ": the cost is charged, and the answer is yours to keep, with its confidence intervals and a signed receipt."],
   ].map(([word, rest]) => h("li", {}, h("b", {}, word), rest)));
 }
 
@@ -123,7 +131,7 @@ function firstVisit() {
 function progress(expected, stop) {
   const began = performance.now();
   const passed = h("span", {}, "0 s"), meter = h("progress", { "aria-label": "Progress", max: 1 });
-  const node = h("div", { class: "card underway", "aria-busy": "true" }, h("h2", {}, "Paying, reading, adding noise"), meter,
+  const node = h("div", { class: "card underway", "aria-busy": "true" }, h("h2", {}, "Charging, reading, adding noise"), meter,
     h("p", { class: "quiet small" }, passed, expected ? `, expected ${bar(expected)} s` : "", ". The answer comes to your history too."), h("button", { class: "plain", id: "stop", onclick: stop }, "Stop waiting"));
   const tick = setInterval(() => {
     const seconds = (performance.now() - began) / 1000;

@@ -20,7 +20,7 @@ export async function boardsView(place, [dataset, chosen]) {
     datasets.length > 1 ? field("Data set", select(datasets.map((one) => [one.name, one.name]), name, (value) => boardsView(place, [value]))) : null,
     boards.length ? h("ol", { class: "list" }, boards.map((one) => h("li", {}, h("button", { class: "entry board", onclick: () => open(one.name) },
       h("span", {}, one.name), h("span", { class: "quiet small" }, one.last ? `${one.position} days, the last ${one.last}` : "no day yet")))))
-      : h("p", { class: "quiet" }, "None yet. Open one below: it is paid once, for all of its days."),
+      : h("p", { class: "quiet" }, "None yet. Open one below: it is charged once, for all of its days."),
     newBoard(name, (board) => boardsView(place, [name, board])));
   show(place, h("div", { class: "two" }, list, result));
   const first = boards.find((one) => one.name === chosen) || boards.at(-1);
@@ -59,7 +59,7 @@ function newBoard(dataset, done) {
       field("Days that it runs", fields.horizon), field("Days on which one person counts", fields.days, "all, if left out; fewer days, less noise"),
       field("Least error of", select([["best", "totals"], ["values", "single days"]], "best", (value) => { method = value; })),
       field("Epsilon for all days", fields.epsilon),
-      h("button", { class: "plain", type: "button", onclick: preview }, "Preview"), h("button", { class: "main", type: "submit" }, "Open and pay"), told));
+      h("button", { class: "plain", type: "button", onclick: preview }, "Preview"), h("button", { class: "main", type: "submit" }, "Open (charged once)"), told));
 }
 
 async function drawBoard(place, dataset, name, width = "1") {
@@ -73,7 +73,7 @@ async function drawBoard(place, dataset, name, width = "1") {
       try { await post(`${path}/advance`, { day: day.value }); drawBoard(place, dataset, name, width); } catch (error) { show(told, complaint(error)); }
     } }, field("Next day", day), h("button", { class: "main", type: "submit" }, "Read this day"), told);
     show(place, h("section", { class: "card" },
-      h("h2", {}, name), h("p", { class: "quiet small" }, `paid: ${found.cost} for ${found.horizon} days`),
+      h("h2", {}, name), h("p", { class: "quiet small" }, `charged: ${found.cost} for ${found.horizon} days`),
       field("Show", select(WINDOWS, width, (value) => drawBoard(place, dataset, name, value))),
       found.days.length ? charts(found) : h("p", { class: "empty" }, "No day to show yet."), read));
   } catch (error) { show(place, complaint(error)); }

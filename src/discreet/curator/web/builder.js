@@ -91,7 +91,7 @@ export function readBack(text, schema) {
 /** The builder: a node, and ``follow``, which is told of every text of the editor. */
 export function builder(schema, chosen) {
   let choice, latest = "", following = false;
-  const place = h("div", {}), hand = h("p", { class: "quiet small", hidden: true }, "The editor has a question that only SQL can say. What is chosen here replaces it.");
+  const place = h("div", {}), hand = h("p", { class: "quiet small", hidden: true }, "The editor has a query that only SQL can say. What is chosen here replaces it.");
   const fresh = (table) => ({ table, joins: [], measures: [{ what: "COUNT" }], groups: [], where: [] });
 
   const tell = () => { latest = written(choice, schema); hand.hidden = true; following = true; chosen(latest); following = false; };
@@ -162,5 +162,5 @@ export function builder(schema, chosen) {
 
   choice = fresh(Object.keys(schema.tables)[0]);
   draw();
-  return { node: h("details", { class: "builder" }, h("summary", { id: "build" }, "Build a question without SQL"), hand, place), follow };
+  return { node: h("details", { class: "builder" }, h("summary", { id: "build" }, "Build a query without SQL"), hand, place), follow };
 }

@@ -45,7 +45,7 @@ export function bars(rows, { name, confidence, touching = false }) {
       whisker,
       h("text", { class: "value", x: Math.max(b, x(row.high ?? row.value)) + 7, y: middle + 4 }, short(row.value)));
   });
-  return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Bars of ${name} with error bars of ${confidence}` }, lines, drawn);
+  return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Bars of ${name} with confidence intervals of ${confidence}` }, lines, drawn);
 }
 
 /** Upright bars over time: points of {label, value, error}, the oldest first. */
@@ -68,7 +68,7 @@ export function overTime(points, { name, confidence }) {
   });
   const ticked = points.length > 1 ? [0, points.length - 1] : [0];
   const dates = ticked.map((i) => h("text", { class: "tick", x: left + (i + 0.5) * step, y: tall - 4, "text-anchor": i ? "end" : "start" }, points[i].label));
-  return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Bars of ${name} over time with error bars of ${confidence}` }, lines, drawn, dates);
+  return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Bars of ${name} over time with confidence intervals of ${confidence}` }, lines, drawn, dates);
 }
 
 /** Curves in a frame: [{points: [[x, y]], class, label}]. */
@@ -106,15 +106,15 @@ export function gauge(spent, asked = 0, { label = "budget", over = false, mine =
 /** How a budget went down: shares after each charge. */
 export function steps(shares) {
   const wide = 420, tall = 160, left = 70, bottom = 44, top = 10, right = 10;
-  if (shares.length < 2) return h("p", { class: "quiet small" }, "No questions yet.");
+  if (shares.length < 2) return h("p", { class: "quiet small" }, "No queries yet.");
   const x = (i) => left + (i / (shares.length - 1)) * (wide - left - right), y = (s) => top + Math.min(1, s) * (tall - top - bottom);
   const axes = [
     [0, 0.5, 1].map((s) => h("g", { class: "tick" }, h("line", { x1: left, x2: wide - right, y1: y(s), y2: y(s) }), h("text", { x: left - 7, y: y(s) + 4, "text-anchor": "end" }, `${100 - 100 * s} %`))),
     [...new Set([0, Math.round((shares.length - 1) / 2), shares.length - 1])].map((i) => h("text", { class: "axis", x: x(i), y: tall - 25, "text-anchor": i === 0 ? "start" : i === shares.length - 1 ? "end" : "middle" }, String(i))),
-    h("text", { class: "axis", x: (left + wide - right) / 2, y: tall - 4, "text-anchor": "middle" }, "left of the budget, after each question"),
+    h("text", { class: "axis", x: (left + wide - right) / 2, y: tall - 4, "text-anchor": "middle" }, "left of the budget, after each query"),
   ];
   let path = `M${left} ${y(shares[0])}`;
   shares.forEach((s, i) => { if (i) path += ` H${x(i).toFixed(1)} V${y(s).toFixed(1)}`; });
-  return h("svg", { class: "chart steps", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `What was left after each of ${shares.length - 1} questions` },
+  return h("svg", { class: "chart steps", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `What was left after each of ${shares.length - 1} queries` },
     axes, h("path", { class: "area one", d: `${path} V${y(1)} H${left} Z` }), h("path", { class: "curve one", d: path }));
 }

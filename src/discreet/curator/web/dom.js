@@ -41,8 +41,8 @@ export function toast(text, kind = "") {
 
 const TITLES = {
   AlreadyProtected: "These people have a budget already", BadData: "The data cannot be read", BadParameter: "Something is filled in wrongly",
-  BadQuestion: "This question cannot be asked", BadSignature: "Not genuine", BeyondRange: "A number is too large", EngineFailed: "The computation failed",
-  EngineUnreachable: "The database cannot be reached", Fault: "Something went wrong", Forbidden: "Not allowed", KeyReused: "The key belongs to another question",
+  BadQuestion: "This query cannot be asked", BadSignature: "Not genuine", BeyondRange: "A number is too large", EngineFailed: "The computation failed",
+  EngineUnreachable: "The database cannot be reached", Fault: "Something went wrong", Forbidden: "Not allowed", KeyReused: "The key belongs to another query",
   LedgerBusy: "Still being answered", LedgerMismatch: "The ledger needs the owner", LedgerUnavailable: "The ledger cannot be reached", LedgerUnsafe: "The ledger needs the owner",
   Malformed: "Something is filled in wrongly", NoEstimate: "No estimate is possible", NotFound: "Nothing here", NotRegistered: "There is no such thing",
   OverBudget: "The budget is too small", Pruned: "This answer is no longer kept", ServiceBusy: "The service is busy", StaleState: "Another session was faster",

@@ -48,12 +48,12 @@ async function composition() {
       { points: line("basic"), class: "two", label: "adding up" },
       { points: line("zcdp"), class: "one", label: "counted by zCDP", below: true },
     ], { x: [0, many], y: [0, top], xlabel: "questions", ylabel: "ε of all together", label: "How budgets compose" }));
-    show(words, `${short(many)} questions of ε ${epsilon.value} each cost `, h("b", {}, `ε ${short(data.zcdp.at(-1))}`), ` together, not ${short(data.basic.at(-1))}.`);
+    show(words, `${short(many)} queries of ε ${epsilon.value} each cost `, h("b", {}, `ε ${short(data.zcdp.at(-1))}`), ` together, not ${short(data.basic.at(-1))}.`);
   };
   const epsilon = slider("ε of each", 0.01, 1, 0.1, draw), questions = slider("questions", 2, 5000, 500, draw);
   await draw();
-  return h("section", { class: "card" }, h("h2", {}, "Many questions"), epsilon.node, questions.node, picture, words,
-    h("p", { class: "quiet" }, "Each answer reveals a little, and several reveal more. Composition is tighter than adding up (δ = 10⁻⁶). The curator refuses the question that would go over the budget."));
+  return h("section", { class: "card" }, h("h2", {}, "Many queries"), epsilon.node, questions.node, picture, words,
+    h("p", { class: "quiet" }, "Each answer reveals a little, and several reveal more. Composition is tighter than adding up (δ = 10⁻⁶). The curator refuses the query that would go over the budget."));
 }
 
 async function noise(stop) {

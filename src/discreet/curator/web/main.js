@@ -79,8 +79,8 @@ function signInView(place) {
         ? { kind: "This token is not valid", message: "Check that you copied all of it. It may have expired or been revoked: ask the owner of the data for a new one.", hint: "" } : error));
     }
   } },
-    h("h1", {}, "Ask questions of sensitive data"),
-    h("p", { class: "quiet" }, "Every answer has exact noise that protects each person, an error bar, and a price that is paid from a budget before the data are read."),
+    h("h1", {}, "Query sensitive data"),
+    h("p", { class: "quiet" }, "Every answer has exact noise that protects each person, a confidence interval, and a cost that is charged from a budget before the data are read."),
     field("Your token", input, "It is kept in this tab only, and forgotten when you close it."),
     h("button", { class: "main", type: "submit" }, "Sign in"),
     wrong,

@@ -17,7 +17,7 @@ export async function datasetsView(place) {
     h("section", { class: "card", id: "register" }, await registerForm(budgets, again))));
 }
 
-const COUNTED = { EITHER: "adding up or zCDP, whichever still admits a question", ZCDP: "zCDP", BASIC: "adding up" };
+const COUNTED = { EITHER: "adding up or zCDP, whichever still admits a query", ZCDP: "zCDP", BASIC: "adding up" };
 
 /** Which part of a budget was spent: amounts are counted in accounts of so many; of the account of which least was. */
 function partSpent(total, together) {
@@ -37,7 +37,7 @@ function populationCard(one, datasets, entries, again) {
     gauge(one.share, 0, { label: one.population }),
     h("div", { class: "legend" }, h("span", {}, h("i", { class: "dot spent" }), h("b", {}, `${(one.share * 100).toFixed(1)} %`), " spent"),
       h("span", { title: one.accounts.map((left) => left.text).join(" or ") }, h("i", { class: "dot" }), "left ", h("b", {}, one.remaining_epsilon !== null ? `ε ${eps(one.remaining_epsilon)}` : one.remaining.text)),
-      h("span", {}, h("b", {}, String(charges.length)), charges.length === 1 ? " question" : " questions")),
+      h("span", {}, h("b", {}, String(charges.length)), charges.length === 1 ? " query" : " queries")),
     steps(shares.map((s) => s)),
     datasets.map((d) => h("div", { class: "dataset" }, h("b", {}, d.name), h("span", { class: "quiet" }, d.tables.join(", ")), h("span", { class: "grow" }),
       h("button", { class: "plain small", onclick: () => retire(d.name, again) }, "Retire"))),
@@ -59,7 +59,7 @@ function changeBudget(one, again) {
 }
 
 async function retire(name, again) {
-  const reason = prompt(`Retire ${name}? It answers no further questions; what was spent stays spent. Reason:`);
+  const reason = prompt(`Retire ${name}? It answers no further queries; what was spent stays spent. Reason:`);
   if (!reason) return;
   try { await post(at("datasets", name, "retire"), { reason }); toast(`${name} is retired`); again(); } catch (error) { toast(error.message, "bad"); }
 }
@@ -73,7 +73,7 @@ export async function analystsView(place) {
   show(place, h("div", { class: "page" },
     h("h1", {}, "Analysts"), fresh,
     h("div", { class: "two even" },
-      h("section", { class: "card" }, h("h2", {}, "Who may ask"), analysts.length ? h("ul", { class: "people" }, analysts.map((one) => person(one, budgets, fresh, again))) : h("p", { class: "empty" }, "Nobody yet.")),
+      h("section", { class: "card" }, h("h2", {}, "Who may ask"), analysts.length ? h("ul", { class: "people" }, analysts.map((one) => person(one, budgets, fresh, again))) : h("p", { class: "empty" }, "None yet.")),
       h("section", { class: "card" }, addAnalyst(budgets, fresh, again)))));
 }
 
@@ -113,7 +113,7 @@ function addAnalyst(budgets, fresh, again) {
     }) };
     try { const data = await post("/api/analysts", body); await again(); showToken(document.querySelector("main [aria-live]") || fresh, data); } catch (error) { show(wrong, complaint(error)); }
   } },
-    h("h2", {}, "Let somebody in"), field("Name", name, "A name belongs to one person permanently."),
+    h("h2", {}, "Add an analyst"), field("Name", name, "A name belongs to one person permanently."),
     h("fieldset", {}, h("legend", {}, "May ask about"), grants.map(({ one, box, cap }) => h("label", { class: "line" }, box, h("span", { class: "grow" }, one.population), `up to ${one.budget.kind === "ZCDP" ? "ρ" : "ε"}`, cap))),
     field("Days until the token expires", days), h("button", { class: "main" }, "Add"), wrong);
 }
@@ -170,5 +170,5 @@ function acknowledge(trouble, again) {
   return h("form", { onsubmit: async (event) => {
     event.preventDefault();
     try { await post("/api/ledger/acknowledge", { reason: reason.value }); toast("Recorded"); again(); } catch (error) { show(wrong, complaint(error)); }
-  } }, h("p", { class: "complaint" }, trouble), h("p", { class: "quiet" }, "No question is answered until you restore a copy that has all entries, or record here why this one is correct."), h("div", { class: "line" }, reason, h("button", { class: "main" }, "Acknowledge")), wrong);
+  } }, h("p", { class: "complaint" }, trouble), h("p", { class: "quiet" }, "No query is answered until you restore a copy that has all entries, or record here why this one is correct."), h("div", { class: "line" }, reason, h("button", { class: "main" }, "Acknowledge")), wrong);
 }

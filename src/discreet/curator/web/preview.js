@@ -11,9 +11,9 @@ export function priceControl(draft, state, changed) {
   const most = () => Math.max(LEAST * 2, state.unit === "rho" ? Number(ratio(state.budget.remaining.rho)) : state.budget.remaining_epsilon || 1);
   const toSlider = (x) => Math.round(1000 * Math.log(Math.max(x, LEAST) / LEAST) / Math.log(most() / LEAST));
   const fromSlider = (s) => Number((LEAST * (most() / LEAST) ** (s / 1000)).toPrecision(2));
-  const number = h("input", { id: "epsilon", type: "text", inputmode: "decimal", class: "small", value: draft.epsilon, "aria-label": `Price in ${state.unit}`,
+  const number = h("input", { id: "epsilon", type: "text", inputmode: "decimal", class: "small", value: draft.epsilon, "aria-label": `Cost in ${state.unit}`,
     oninput: () => { draft.epsilon = number.value.trim(); slider.value = toSlider(Number(draft.epsilon)); soon(); } });
-  const slider = h("input", { id: "slider", type: "range", min: 0, max: 1000, value: toSlider(Number(draft.epsilon)), "aria-label": `Price in ${state.unit}`,
+  const slider = h("input", { id: "slider", type: "range", min: 0, max: 1000, value: toSlider(Number(draft.epsilon)), "aria-label": `Cost in ${state.unit}`,
     oninput: () => { draft.epsilon = String(fromSlider(Number(slider.value))); number.value = draft.epsilon; soon(); } });
   const error = h("input", { id: "error", type: "text", inputmode: "decimal", class: "small", value: draft.error, "aria-label": "Error",
     oninput: () => { draft.error = error.value.trim(); soon(); } });
@@ -29,13 +29,13 @@ export function priceControl(draft, state, changed) {
     for (const [name, one] of Object.entries(choices)) one.setAttribute("aria-pressed", String(name === mode));
   };
   const choices = {
-    price: h("button", { type: "button", id: "by-price", onclick: () => { pick("price"); changed(); } }, "Set the price"),
+    price: h("button", { type: "button", id: "by-price", onclick: () => { pick("price"); changed(); } }, "Set the cost"),
     error: h("button", { type: "button", id: "by-error", onclick: () => { pick("error"); changed(); } }, "Set the error"),
   };
   pick(draft.mode);
   return {
     node: h("div", { class: "price" },
-      h("div", { class: "line" }, h("div", { class: "choice", role: "group", "aria-label": "Price or error" }, Object.values(choices)), h("span", { class: "grow" }),
+      h("div", { class: "line" }, h("div", { class: "choice", role: "group", "aria-label": "Cost or error" }, Object.values(choices)), h("span", { class: "grow" }),
         h("label", { class: "level quiet small" }, "Confidence ", level)),
       byPrice, byError),
   };
@@ -76,11 +76,11 @@ export function drawPreview(place, data, draft, state, again) {
     h("div", { class: "legend" },
       h("span", {}, h("i", { class: "dot spent" }), "spent by you ", h("b", {}, percentOf(mine, state.budget))),
       spent - mine > 0.0005 ? h("span", { title: "Spent by other analysts from the budget of all" }, h("i", { class: "dot others" }), "by others ", h("b", {}, percentOf(spent - mine, state.budget))) : null,
-      h("span", {}, h("i", { class: "dot asked" }), "this question ", h("b", { id: "cost" }, price)),
-      h("span", { title: "What one more question could cost you after this one: by your own cap and by the budget of all" }, h("i", { class: "dot" }), "left after it ", h("b", { id: "left" }, !data.affordable ? "not enough" : data.left_after_epsilon !== null ? `ε = ${eps(data.left_after_epsilon)}` : cost(data.left_after)))),
+      h("span", {}, h("i", { class: "dot asked" }), "this query ", h("b", { id: "cost" }, price)),
+      h("span", { title: "What one more query could cost you after this one: by your own cap and by the budget of all" }, h("i", { class: "dot" }), "left after it ", h("b", { id: "left" }, !data.affordable ? "not enough" : data.left_after_epsilon !== null ? `ε = ${eps(data.left_after_epsilon)}` : cost(data.left_after)))),
     data.affordable ? null : h("p", { class: "complaint" }, "The budget does not cover this: spend less, or accept more error."),
     h("details", {}, h("summary", {}, "How it would be made"), h("ol", { class: "story" },
-      [...data.story, ...(data.shares.length > 1 ? data.shares.map((one) => `${percent(one.share)} of the price: ${one.what}`) : []),
+      [...data.story, ...(data.shares.length > 1 ? data.shares.map((one) => `${percent(one.share)} of the cost: ${one.what}`) : []),
         `${data.noise}; each interval holds with ${percent(data.confidence)}`, half ? `half the error costs about ε = ${eps(half)}` : null,
         `the ledger counts ${cost(data.price)} of ${cost(data.left)} that is left`].filter(Boolean).map((line) => h("li", {}, line)))));
   if (writing !== false && writing !== undefined) { typical.focus(); typical.setSelectionRange(writing, writing); } // it was drawn anew

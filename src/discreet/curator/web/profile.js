@@ -15,8 +15,8 @@ function standing(rows, ordered) {
 
 export function profileView(data, position) {
   return h("article", { class: "card answer profile" },
-    h("div", { class: "head" }, h("h2", {}, data.parameters.profile ? `Profile of ${data.parameters.profile}` : "Units of the joined rows of a question"), h("span", { class: "chip" }, `no. ${position}`), h("span", { class: "grow" }),
-      h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(data)))),
+    h("div", { class: "head" }, h("h2", {}, data.parameters.profile ? `Profile of ${data.parameters.profile}` : "Units of the joined rows of a query"), h("span", { class: "chip" }, `no. ${position}`), h("span", { class: "grow" }),
+      h("span", { class: "quiet small" }, "charged ", h("b", {}, paid(data)))),
     h("p", { class: "quiet small" }, "Numbers of units: each weighs one in every picture, however many rows it has."),
     data.answer.answers.map(picture),
     h("div", { class: "actions" },

@@ -46,13 +46,13 @@ function tableForm(source, columns, drop) {
   const likely = units.find((one) => /patient|person|user|customer|client|member|employee|subject|household/i.test(one.name)) || units.find((one) => /id$/i.test(one.name)) || units.find((one) => one.kind !== "real");
   // Nothing is public by default: without a likely unit, somebody has to say so.
   const unit = h("select", { "aria-label": "Unit", required: true, onchange: () => mark() }, likely ? null : h("option", { value: "" }, "say whose row it is"),
-    units.map((one) => h("option", { value: one.name, selected: one === likely }, one.name)), h("option", { value: PUBLIC }, "nobody’s: a public table"));
-  const rows = h("input", { class: "small", value: "auto", pattern: "auto|[1-9][0-9]*", title: "auto: each question chooses it, within its own price; or a number" });
+    units.map((one) => h("option", { value: one.name, selected: one === likely }, one.name)), h("option", { value: PUBLIC }, "no unit: a public table"));
+  const rows = h("input", { class: "small", value: "auto", pattern: "auto|[1-9][0-9]*", title: "auto: each query chooses it, within its own cost; or a number" });
   const data = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
   const mark = () => { // nothing is declared of the column that says whose row it is
     for (const { column, input } of data) {
       input.disabled = column.name === unit.value;
-      input.placeholder = !input.disabled ? hint(column.kind) : column.kind === "real" ? "whose row it is: read as whole numbers; any other row is nobody’s" : "whose row it is";
+      input.placeholder = !input.disabled ? hint(column.kind) : column.kind === "real" ? "whose row it is: read as integers; any other row has no unit" : "whose row it is";
     }
   };
   mark();

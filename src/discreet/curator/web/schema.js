@@ -21,22 +21,22 @@ export function schemaPanel(schema, datasets, box, choose, profile) {
       datasets.map((one) => h("option", { value: one.name, selected: one.name === schema.name }, one.name))),
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, schema.protects), "."),
     Object.entries(schema.tables).map(([name, table]) => h("div", { class: "table" },
-      h("h3", {}, h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(name) }, name), bounded(table)),
+      h("h3", {}, h("button", { class: "plain mono", title: "Insert into the query", onclick: () => box.insert(name) }, name), bounded(table)),
       columnList(table, (column) => box.insert(column)),
-      table.public ? null : h("button", { class: "plain small", title: "Rows per person, keys and values, with error bars; paid once at the price set beside the question", onclick: () => profile(name) }, `Profile of ${name}`))));
+      table.public ? null : h("button", { class: "plain small", title: "Rows per person, keys and values, with confidence intervals; charged once at the cost set beside the query", onclick: () => profile(name) }, `Profile of ${name}`))));
 }
 
 /** How many rows of a unit count. */
 export function bounded(table) {
   if (table.public) return h("span", { class: "chip" }, "public");
-  if (table.max_rows === "auto") return h("span", { class: "chip", title: "Rows of one unit that count: each question chooses, within its own price" }, "bound chosen");
+  if (table.max_rows === "auto") return h("span", { class: "chip", title: "Rows of one unit that count: each query chooses, within its own cost" }, "bound chosen");
   return table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null;
 }
 
 /** The columns of a table; with what to do when one is clicked. */
 export function columnList(table, choose) {
   return h("ul", { class: "columns" }, table.columns.map((column) => h("li", {},
-    choose ? h("button", { class: "plain mono", title: "Insert into the question", onclick: () => choose(column.name) }, column.name) : h("code", {}, column.name),
+    choose ? h("button", { class: "plain mono", title: "Insert into the query", onclick: () => choose(column.name) }, column.name) : h("code", {}, column.name),
     h("span", { class: "kind" }, describe(column)))));
 }
 
@@ -49,6 +49,6 @@ function describe(column) {
   }
   if (column.unknown_keys) return h("span", { title: "The keys are not listed: a key is shown if enough people have it" }, "keys unknown");
   if (column.low !== null) return h("span", { title: `${column.low} to ${column.high}` }, `${column.low} … ${column.high}`);
-  if (summable(column)) return h("span", { title: "Bounds of the values that count: each question chooses, within its own price" }, "bounds chosen");
+  if (summable(column)) return h("span", { title: "Bounds of the values that count: each query chooses, within its own cost" }, "bounds chosen");
   return column.kind;
 }

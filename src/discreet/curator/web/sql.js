@@ -22,7 +22,7 @@ function coloured(text) {
 export function editor(text, { onchange, onask }) {
   const back = h("pre", { "aria-hidden": "true" });
   const input = h("textarea", {
-    id: "sql", class: "sql", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-label": "Question in SQL; Control and Enter asks", rows: 7, value: text,
+    id: "sql", class: "sql", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-label": "Query in SQL; Control and Enter asks", rows: 7, value: text,
     oninput: () => { paint(); onchange(); },
     onscroll: () => { back.scrollTop = input.scrollTop; back.scrollLeft = input.scrollLeft; },
     onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); onask(); } },

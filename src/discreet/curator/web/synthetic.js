@@ -32,7 +32,7 @@ export async function syntheticView(place) {
     start.disabled = job.state === "running";
     if (job.state === "running") {
       const stop = h("button", { class: "plain", id: "stop", onclick: async () => draw(await post(at("synthetic", job.number, "cancel"), {})) }, "Stop here");
-      show(result, h("p", { "aria-busy": "true" }, `${job.doing || "at work"}…`), h("p", { class: "quiet small" }, "It is paid. Stopping keeps what was measured; nothing is given back."), stop);
+      show(result, h("p", { "aria-busy": "true" }, `${job.doing || "at work"}…`), h("p", { class: "quiet small" }, "It is charged. Stopping keeps what was measured; nothing is given back."), stop);
       clearTimeout(state.timer);
       state.timer = setTimeout(async () => { try { draw(await get(at("synthetic", job.number))); } catch (error) { show(result, complaint(error)); } }, 700);
     } else if (job.state === "done") {
@@ -43,7 +43,7 @@ export async function syntheticView(place) {
         h("table", {}, h("thead", {}, h("tr", {}, ["measured", "model from it", "noise alone"].map((text) => h("th", {}, text)))),
           h("tbody", {}, report.slice(0, 12).map(([names, , , distance, noise]) => h("tr", {}, h("td", {}, names.join(" × ")), h("td", { class: "number" }, distance.toFixed(3)), h("td", { class: "number" }, noise.toFixed(3)))))));
     } else {
-      show(result, h("p", { class: "complaint" }, job.state === "lost" ? "This job was paid, and lost with a server that ended." : "The engine could not finish; what was spent stays spent."));
+      show(result, h("p", { class: "complaint" }, job.state === "lost" ? "This job was charged, and lost with a server that ended." : "The engine could not finish; what was spent stays spent."));
     }
   }
 

@@ -62,8 +62,8 @@ class NotShown(DiscreetError):
 
     def __init__(self, charge: int) -> None:
         super().__init__(
-            f"The answer is paid and stored as charge {charge}, and cannot be sent in this form. It is not lost: read "
-            f"it for nothing with session.answer({charge}) in Python, or GET /api/answers/{charge}"
+            f"The answer is charged and stored as charge {charge}, and cannot be sent in this form. It is not lost: "
+            f"read it for nothing with session.answer({charge}) in Python, or GET /api/answers/{charge}"
         )
 
 

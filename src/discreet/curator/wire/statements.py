@@ -135,7 +135,9 @@ def read_prices(text: str) -> dict[str, str]:
     while text[at:].strip():
         item = _ITEM.match(text, at)
         if item is None or item[1].lower() not in PRICES:
-            raise BadParameter("comment", text.strip(), "must name a price, such as /* epsilon=0.1, delta=1e-9 */")
+            raise BadParameter(
+                "comment", text.strip(), "must name a privacy cost, such as /* epsilon=0.1, delta=1e-9 */"
+            )
         _once_each(found, {item[1].lower(): item[2] if item[2] is not None else item[3]})
         at = item.end()
     return found

@@ -63,7 +63,7 @@ _MESSAGES = {
     "not valid UTF8": "text is not UTF-8",
     "Overflow": "a number or moment is too large for its type",
     "out of range": "a number or moment is too large for its type",
-    "database has been invalidated": "an earlier internal error ended the connection; the next question gets a new one",
+    "database has been invalidated": "an earlier internal error ended the connection; the next query gets a new one",
     "quoted new lines": "a CSV file has line breaks inside quotes",
     "Maximum line size": "a line of a CSV file is too long",
     "Unimplemented type": "a type of the source cannot be read",
@@ -196,8 +196,9 @@ class DuckDB:
         return None if self._store is not None else marks_of(open_source(source))
 
     def _opened(self, source: object, label: str) -> _Known:
-        opened = scannable(open_source(source) if self._store is None else files_at(source))
-        marks = None if self._store is not None else marks_of(opened)
+        place = open_source(source) if self._store is None else files_at(source)
+        marks = None if self._store is not None else marks_of(place)
+        opened = scannable(place)
         wanted = needs(opened, label)
         try:
             with closing(self._connection(wanted, anew=bool(wanted.databases)).cursor()) as cursor:

@@ -22,9 +22,12 @@ from typing import Any
 import duckdb as driver
 
 from discreet.engines.csv_lines import NEVER, read_header
+from discreet.engines.labelled_files import read_labelled
 from discreet.engines.sources import STORED_AS, DatabaseTable, Files, Format, Frame, Opened
+from discreet.engines.sources import UNTYPED as UNTYPED_FIELD
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.relations import Origin
+from discreet.engines.workbooks import read_workbook
 from discreet.errors import BadData
 from discreet.query.plan.schema import Stored, StoredKind
 
@@ -125,7 +128,7 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection, *, w
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
             read = "TRY(decode(encode({0})))"
             origin = _typed(DUCKDB.identifier(label), cursor, text=read, hidden=hidden, whole=whole)
-            return replace(origin, stored={**origin.stored, **_left_out(arrow.schema)})
+            return replace(origin, stored={**origin.stored, **_left_out(arrow.schema), **_texts(arrow.schema)})
 
 
 def _typed(
@@ -210,11 +213,17 @@ def _stored(kind: str) -> Stored:
 
 
 def scannable(opened: Opened) -> Opened:
-    """The same source; of an Arrow table, moments with a time zone are seen as the same moments in UTC, without one.
+    """The same source; files of Stata, SPSS, SAS and Excel as an Arrow table, which is read here.
 
-    DuckDB would turn them into microseconds when it scans, and say an error where they are too far away. Columns of
-    types that it cannot scan at all are left out: they stand there without values, and cannot be used.
+    Of an Arrow table, moments with a time zone are seen as the same moments in UTC, without one. DuckDB would
+    turn them into microseconds when it scans, and say an error where they are too far away. Columns of types that it
+    cannot scan at all are left out: they stand there without values, and cannot be used.
     """
+    match opened:
+        case Files(Format.LABELLED, (path,)):
+            return Frame(read_labelled(path))
+        case Files(Format.WORKBOOK, (path,)):
+            return Frame(read_workbook(path))
     if not isinstance(opened, Frame) or type(opened.arrow).__name__ != "Table":
         return opened
     import pyarrow as pa  # heavy, and not needed for files
@@ -235,6 +244,12 @@ def _left_out(schema: Any) -> dict[str, Stored]:
     """The columns that ``scannable`` left out, with the types that they have."""
     marks = {field.name: (field.metadata or {}).get(STORED_AS) for field in schema if hasattr(field, "metadata")}
     return {name: Stored(StoredKind.OTHER, type=mark.decode()) for name, mark in marks.items() if mark}
+
+
+def _texts(schema: Any) -> dict[str, Stored]:
+    """The columns of text that are numbers or times where a query reads them so."""
+    marked = [column.name for column in schema if UNTYPED_FIELD in (getattr(column, "metadata", None) or {})]
+    return dict.fromkeys(marked, Stored(StoredKind.TEXT, untyped=True))
 
 
 def _turned_on_the_way(kind: Any) -> bool:

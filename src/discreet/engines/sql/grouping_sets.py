@@ -99,7 +99,7 @@ def listed_places(column: Any, allowed: Sequence[Value]) -> Places:
     """Where each value of an Arrow column stands among those that are allowed, each of which must be one of them."""
     places = arrow_places(column, allowed)
     if (places < 0).any():
-        raise ValueError("a key that nobody asked for")
+        raise ValueError("a key that was not asked for")
     return places
 
 
@@ -132,7 +132,7 @@ def read_sets(work: GroupingSets, columns: Sequence[Places], counts: Places) -> 
             place = place * len(work.keys[i].allowed or ()) + keys[i][here]
         cells_read.append(checked_cells(work, key_set, place, counts[here]))
     if sum(len(cells.counts) for cells in cells_read) != len(counts):
-        raise ValueError("a set that nobody asked for")
+        raise ValueError("a set that was not asked for")
     return tuple(cells_read)
 
 

@@ -34,7 +34,7 @@ def checked(
         if {type(value) for value in values} - {_TYPES.get(sort), type(None)}:
             raise TypeError("a key of another kind")
         if allowed is not None and not set(values) <= set(allowed):
-            raise ValueError("a key that nobody asked for")
+            raise ValueError("a key that was not asked for")
     if isinstance(work, Work) and work.split is not None and None in keys[-1]:
         raise ValueError("a split that should have been dropped")
     groups = tuple(zip(*keys, strict=True)) if keys else ((),) * rows

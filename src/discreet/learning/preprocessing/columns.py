@@ -100,7 +100,7 @@ class Categorical:
         if isinstance(self.values, int):
             integer(self.values, "values", at_least=1)
         elif not len(self.values) or len(set(self.values)) != len(self.values):
-            raise BadParameter("values", self.values, "must be a list of different values, or how many codes there are")
+            raise BadParameter("values", self.values, "must be a list of distinct values, or how many codes there are")
 
     @property
     def size(self) -> int:

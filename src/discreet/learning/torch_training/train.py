@@ -213,7 +213,7 @@ class PrivateTraining:
         if self._closed:
             raise ReceiptRefused("this run was handed over by state(); go on with the one that was resumed from it")
         if self.done >= self.plan.steps:
-            raise ReceiptRefused(f"all {self.plan.steps} steps that were paid for are done; plan a new run for more")
+            raise ReceiptRefused(f"all {self.plan.steps} steps that were charged for are done; plan a new run for more")
         self.done += 1  # before anything is drawn: a step that fails is a step that was paid
         batch = list(self._batches.micro_batches())
         totals = self._rows.totals(len(batch) * self._batches.micro)
@@ -277,7 +277,7 @@ class PrivateTraining:
         }
 
     def __reduce__(self) -> NoReturn:
-        raise ReceiptRefused("a run can be neither copied nor pickled: its steps were paid once; use state()")
+        raise ReceiptRefused("a run can be neither copied nor pickled: its steps were charged once; use state()")
 
     @classmethod
     def resume(
@@ -291,7 +291,7 @@ class PrivateTraining:
         )
         with _resume_lock:
             if state["id"] in _resumed:
-                raise ReceiptRefused("this state was resumed already; going on twice from it must be paid twice")
+                raise ReceiptRefused("this state was resumed already; going on twice from it must be charged twice")
             _resumed.add(state["id"])
         model.load_state_dict(state["model"])
         run = cls(model, data, loss, plan=plan, done=int(state["done"]), **options)

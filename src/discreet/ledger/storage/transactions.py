@@ -105,7 +105,7 @@ class Writing(Reading):
             _MOVE, {"sequence": entry.sequence, "hash": entry.hash, "before": after[0], "hash_before": after[1]}
         )
         if moved.rowcount != 1:
-            raise LedgerBusy("somebody else wrote to the ledger at the same moment; ask again")
+            raise LedgerBusy("another process wrote to the ledger at the same moment; ask again")
 
     def add_answer(self, charge: int, answer: bytes, card: str) -> None:
         """Store the answer to a charge, once."""

@@ -262,9 +262,7 @@ def _cells_l2_squared(sensitivity: Sensitivity, exponent: int | None, dimension:
     moved = as_l2_squared(sensitivity, dimension)
     if exponent is None:
         if moved.denominator != 1 or (dimension == 1 and isqrt(int(moved)) ** 2 != moved):
-            raise BadParameter(
-                "sensitivity", sensitivity, "must be a whole number for integer answers; or use real=True"
-            )
+            raise BadParameter("sensitivity", sensitivity, "must be an integer for integer answers; or use real=True")
         return int(moved)
     length = sqrt_up(moved) / cell_width(exponent)
     return (floor(length) + 1) ** 2 if dimension == 1 else floor((length + sqrt_up(Fraction(dimension))) ** 2)

@@ -255,9 +255,7 @@ def _cells_l1(sensitivity: Sensitivity, exponent: int | None, dimension: int) ->
     if exponent is None:
         moved = as_l1(sensitivity, dimension, whole=True)
         if moved.denominator != 1:
-            raise BadParameter(
-                "sensitivity", sensitivity, "must be a whole number for integer answers; or use real=True"
-            )
+            raise BadParameter("sensitivity", sensitivity, "must be an integer for integer answers; or use real=True")
         return int(moved)
     return floor(as_l1(sensitivity, dimension, whole=False) / cell_width(exponent)) + dimension
 

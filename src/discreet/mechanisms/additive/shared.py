@@ -137,7 +137,7 @@ class Additive(Mechanism[Exact, Released]):
     def _read_one(self, value: Any) -> int:
         if self.exponent is None:
             if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-                raise BadData("the value must be a whole number; for reals make the mechanism with real=True")
+                raise BadData("the value must be an integer; for reals make the mechanism with real=True")
             return int(value)
         exact = finite_real(value)
         if exact is None:
@@ -149,7 +149,7 @@ class Additive(Mechanism[Exact, Released]):
         if array.dtype.kind == "u":
             return np.minimum(array, np.uint64(_SATURATE)).astype(np.int64)
         if array.dtype.kind != "i":
-            raise BadData("the values must be whole numbers; for reals make the mechanism with real=True")
+            raise BadData("the values must be integers; for reals make the mechanism with real=True")
         return np.clip(array.astype(np.int64, copy=False), -_SATURATE, _SATURATE)
 
     def _read_reals(self, value: Any) -> NDArray[np.int64]:
@@ -215,9 +215,7 @@ def is_real(real: bool | None, whole: bool) -> bool:
     if real is None:
         return not whole
     if not real and not whole:
-        raise BadParameter(
-            "sensitivity", "not whole", "must be a whole number for integer answers; leave out real=False"
-        )
+        raise BadParameter("sensitivity", "not whole", "must be an integer for integer answers; leave out real=False")
     return real
 
 
@@ -232,7 +230,7 @@ def _is_vector(value: Any) -> bool:
 
 def _one_whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise BadData("the values must be whole numbers; for reals make the mechanism with real=True")
+        raise BadData("the values must be integers; for reals make the mechanism with real=True")
     return min(max(int(value), -_SATURATE), _SATURATE)
 
 

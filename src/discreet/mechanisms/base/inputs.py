@@ -17,7 +17,7 @@ def whole(value: Any, what: str) -> int:
     3
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise BadData(f"{what} must be a whole number")
+        raise BadData(f"{what} must be an integer")
     return int(value)
 
 

@@ -74,7 +74,7 @@ class AboveThreshold(Priced[tuple[int, ...], Replies]):
         """One line on what was done."""
         return (
             f"is it at least {self.threshold}? until {self.stop_after} yes; discrete Laplace noise of scale "
-            f"{show(self.threshold_scale)} on the threshold and {show(self.question_scale)} on each question"
+            f"{show(self.threshold_scale)} on the threshold and {show(self.question_scale)} on each query"
         )
 
     def start(self, receipt: Receipt | None = None) -> Run:
@@ -87,7 +87,7 @@ class AboveThreshold(Priced[tuple[int, ...], Replies]):
         """The exact answers of all questions, in order."""
         answers = np.asarray(value).tolist() if hasattr(value, "__array__") else value
         if not isinstance(answers, Sequence) or isinstance(answers, (str, bytes)):
-            raise BadData("the answers must be a list of whole numbers")
+            raise BadData("the answers must be a list of integers")
         return tuple(whole(answer, "an answer") for answer in answers)
 
     def draw(self, value: tuple[int, ...], bits: Bits) -> Replies:
@@ -149,7 +149,7 @@ class Run:
     >>> run.ask(0)
     Traceback (most recent call last):
         ...
-    discreet.errors.NotATheorem: this run has said yes 1 times, as many as were paid for; start another run
+    discreet.errors.NotATheorem: this run has said yes 1 times, as many as were charged for; start another run
     """
 
     __slots__ = ("_bits", "_left", "_lock", "_mechanism", "_process", "_receipt", "_threshold")
@@ -190,7 +190,7 @@ class Run:
                 )
             if self._left == 0:
                 raise NotATheorem(
-                    f"this run has said yes {self._mechanism.stop_after} times, as many as were paid for; "
+                    f"this run has said yes {self._mechanism.stop_after} times, as many as were charged for; "
                     "start another run"
                 )
             reply = exact + noise.laplace(self._mechanism.question_scale, None, self._bits) >= self._threshold

@@ -315,9 +315,9 @@ def read_counts(value: Any) -> Counts:
     ('a', 'b')
     """
     if not isinstance(value, Mapping):
-        raise BadData("counts must be a mapping from key to a whole number of units")
+        raise BadData("counts must be a mapping from key to a number of units")
     if not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in value.values()):
-        raise BadData("counts must be whole numbers")
+        raise BadData("counts must be integers")
     held: list[Any] = [key for key, n in value.items() if n > 0]
     alike = set(map(type, held))
     keys = sorted(held) if alike <= {str} or alike <= {int} else sorted(held, key=_place)

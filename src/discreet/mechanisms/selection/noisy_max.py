@@ -82,7 +82,7 @@ class NoisyMax(Selection):
             return scores
         if isinstance(scores, tuple):
             if any(s.denominator != 1 for s in scores):
-                raise BadData("scores must be whole numbers for Laplace noise; other noise takes Fractions too")
+                raise BadData("scores must be integers for Laplace noise; other noise takes Fractions too")
             return np.array([min(max(int(s), -_SATURATE), _SATURATE) for s in scores], dtype=np.int64)
         if scores.dtype == np.uint64:
             return np.minimum(scores, np.uint64(_SATURATE)).astype(np.int64)
@@ -158,7 +158,7 @@ def _made(
     moved, rate = two_of("noisy_max", sensitivity, epsilon, rate, monotone)
     if noise is MaxNoise.LAPLACE and moved.denominator != 1:
         if sensitivity is not None or moved < 1:
-            raise BadParameter("sensitivity", sensitivity, "must be a whole number for Laplace noise on whole scores")
+            raise BadParameter("sensitivity", sensitivity, "must be an integer for Laplace noise on whole scores")
         moved = Fraction(floor(moved))
     return NoisyMax(moved, 1 / rate, noise, monotone)
 

@@ -105,18 +105,18 @@ class RandomizedResponse(Priced[Values, Values]):
         try:
             array = np.asarray(value)
         except ValueError:  # lists of unlike lengths
-            raise BadData("the values must be whole numbers: one, or a flat list") from None
+            raise BadData("the values must be integers: one, or a flat list") from None
         if array.ndim != 1 or (array.dtype.kind not in "biuO" and array.size):
-            raise BadData("the values must be whole numbers: one, or a flat list")
+            raise BadData("the values must be integers: one, or a flat list")
         if array.dtype == object and not all(isinstance(v, numbers.Integral) for v in array):
-            raise BadData("the values must be whole numbers: one, or a flat list")
+            raise BadData("the values must be integers: one, or a flat list")
         return self._checked(array)
 
     def _checked(self, array: NDArray[Any]) -> NDArray[np.int64]:
         if not len(array):
             raise BadData("the values must be at least one")
         if not (array.min() >= 0 and array.max() < self.categories):
-            raise BadData(f"the values must be whole numbers from 0 to {self.categories - 1}")
+            raise BadData(f"the values must be integers from 0 to {self.categories - 1}")
         return array.astype(np.int64)
 
     def draw(self, value: Values, bits: Bits) -> Values:

@@ -173,7 +173,7 @@ def read_scores(value: Any) -> Scores:
             return array if array.dtype == np.uint64 else array.astype(np.int64, copy=False)
         value = array.tolist() if array.dtype == object else None if len(array) else []
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        raise BadData("scores must be a list of whole numbers or Fractions; put floats on a public grid first")
+        raise BadData("scores must be a list of integers or Fractions; put floats on a public grid first")
     if not value:
         raise BadData("scores must be a list with at least one score")
     if set(map(type, value)) == {int}:
@@ -182,7 +182,7 @@ def read_scores(value: Any) -> Scores:
         except OverflowError:  # beyond 64 bits: as Fractions
             pass
     if not all(isinstance(s, numbers.Rational) and not isinstance(s, bool) for s in value):
-        raise BadData("scores must be whole numbers or Fractions; put floats on a public grid first")
+        raise BadData("scores must be integers or Fractions; put floats on a public grid first")
     return tuple(Fraction(int(s.numerator), int(s.denominator)) for s in value)
 
 

@@ -80,7 +80,7 @@ class Moments(Estimate[Sums, Sums]):
         noises = ", ".join(
             f"{noise.story()} on the {term.name}" for term, noise in zip(self.terms, self.noises, strict=True)
         )
-        return f"summed whole numbers, each record moved into its bounds: {noises}"
+        return f"summed integers, each record moved into its bounds: {noises}"
 
     def derivation(self) -> str:
         """One line on how the answer is made."""

@@ -433,7 +433,7 @@ def _extreme(
     elif isinstance(rank, int) and not isinstance(rank, bool) and 1 <= rank < 1 << 40:
         k = rank
     else:
-        raise BadParameter("rank", rank, "must be a whole number of at least 1 and below 2^40")
+        raise BadParameter("rank", rank, "must be an integer of at least 1 and below 2^40")
     ask = Ask(Rank(top, 1, -k if top else k), choice)
     return Quantiles(candidates.marks, _borders(candidates), (ask,), Shape.ONE, relation, budget)
 

@@ -185,7 +185,7 @@ class Filter:
         if not (opens or alone) and is_interactive(what):
             raise NotATheorem(
                 "an interactive mechanism stays open, and no theorem lets approximate zCDP interleave: "
-                "pay with open(...), and close it before the next question"
+                "pay with open(...), and close it before the next query"
             )
         price = self._currency.shown(amounts)
         with self._lock:

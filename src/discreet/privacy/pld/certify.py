@@ -120,7 +120,7 @@ class Direction:
         widest = max(high - low for low, high in (pair.reach(plan.tail) for pair, _ in self.work))
         span = max(_SPREAD * plan.spread, min(widest, 4.0 * _SPREAD * plan.spread))
         if widest > _LONGEST * _COARSEST:
-            raise NoPrice("losses of this size are beyond this accountant: such noise protects nobody")
+            raise NoPrice("losses of this size are beyond this accountant: such noise gives no protection")
         work, step, exact = self._mesh(min(max(plan.step, widest / _LONGEST), _COARSEST), span)
         below: list[tuple[Law, int]] = []
         above: list[tuple[Law, int]] = []

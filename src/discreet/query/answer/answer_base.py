@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from discreet.answer import CONFIDENCE, GivenValue, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
-from discreet.exact import Number, significant, with_bar
+from discreet.exact import Number, non_negative, significant, with_bar
 from discreet.messages import Interface, Message, message
+from discreet.query.answer.documents import ENDINGS, HIDDEN, Cell, Document, write_document
 from discreet.query.answer.export import as_array, write_rows
 from discreet.query.answer.plots import Bars, draw
 from discreet.query.answer.several import Explanation
@@ -127,15 +128,34 @@ class Answered(ABC):
 
     # --- export -------------------------------------------------------------------------------------------------------
 
-    def to_arrow(self, *, errors: bool = True, confidence: Number | None = None) -> pa.Table:
-        """An Arrow table; with ``errors``, each column of numbers is followed by its error bars."""
+    def to_arrow(
+        self, *, errors: bool = True, confidence: Number | None = None, hide_above: Number | None = None
+    ) -> pa.Table:
+        """An Arrow table; with ``errors``, each column of numbers is followed by its error bars.
+
+        With ``hide_above="0.5"``, a number whose error bar is more than half of it is NULL.
+        """
         bars = self.errors(confidence) if errors else {}
+        hidden = {} if hide_above is None else self.too_wide(hide_above, confidence)
         columns: dict[str, pa.Array] = {}
         for name in self.columns:
-            columns[name] = as_array(self[name])
+            mask = hidden.get(name, [False] * len(self))
+            columns[name] = as_array([None if hide else v for v, hide in zip(self[name], mask, strict=True)])
             if name in bars:
-                columns[f"{name}_error"] = pa.array(bars[name], type=pa.float64())
+                errors_shown = [None if hide else bar for bar, hide in zip(bars[name], mask, strict=True)]
+                columns[f"{name}_error"] = pa.array(errors_shown, type=pa.float64())
         return pa.table(columns)
+
+    def too_wide(self, share: Number, confidence: Number | None = None) -> dict[str, list[bool]]:
+        """For each column of numbers, which of them have an error bar of more than this share of them, or of no length.
+
+        It follows from released numbers alone, so it costs nothing. NULL and dates are never too wide.
+        """
+        limit = float(non_negative(share, "share"))
+        return {
+            name: [_is_wide(value, bar, limit) for value, bar in zip(self[name], bars, strict=True)]
+            for name, bars in self.errors(confidence).items()
+        }
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows with their error bars, for ``pyarrow.table(answer)``, ``polars.DataFrame(answer)`` and others."""
@@ -157,23 +177,83 @@ class Answered(ABC):
             raise MissingExtra("Polars frames", extra="frames") from None
         return polars.from_arrow(self.to_arrow(errors=errors, confidence=confidence))
 
-    def write(self, path: str | os.PathLike[str], *, errors: bool = True, confidence: Number | None = None) -> None:
-        """The rows of ``to_arrow`` as a new file, some thousands at a time; ``BadParameter`` if it is there.
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        errors: bool = True,
+        confidence: Number | None = None,
+        grey_above: Number | None = None,
+        hide_above: Number | None = None,
+    ) -> None:
+        """The rows with their confidence intervals as a new file; ``BadParameter`` if it is there.
 
         ``.csv`` is CSV, in which text that a spreadsheet would take for a formula begins with an apostrophe;
-        ``.parquet`` is Parquet; a name without an ending is a new folder with one Parquet file. Other endings are
-        refused. Writing again draws nothing: every copy holds the same released numbers. The cost, the confidence and
-        the notes are in the metadata of the Parquet file, or beside the CSV file in ``NAME.csv-metadata.json``.
+        ``.parquet`` is Parquet; a name without an ending is a new folder with one Parquet file. ``.xlsx`` is an Excel
+        workbook with the ends of each interval in columns of their own, ``.html`` a page, ``.tex`` a LaTeX table.
+        Other endings are refused. Writing again draws nothing: every copy holds the same released numbers. The cost,
+        the confidence and the notes are in the file; beside a CSV file in ``NAME.csv-metadata.json``.
+
+        ``grey_above="0.2"`` prints numbers in grey whose error bar is more than 20% of them, in .xlsx, .html and .tex;
+        ``hide_above="0.5"`` leaves out those whose error bar is more than half of them.
         """
+        place = os.fspath(path)
+        is_document = place.lower().endswith(ENDINGS)
+        if grey_above is not None and not is_document:
+            raise BadParameter(
+                "grey_above", grey_above, f"must be left out unless the name ends in {', '.join(ENDINGS)}"
+            )
+        if is_document:
+            write_document(place, self._document(errors, confidence, grey_above, hide_above))
+            return
+        write_rows(
+            place,
+            lambda: (p.to_arrow(errors=errors, confidence=confidence, hide_above=hide_above) for p in self._pieces()),
+            self._about(confidence),
+        )
+
+    def _about(self, confidence: Number | None) -> dict[str, Any]:
+        """What a file says of the rows in it."""
         cost, story = self._cost_and_story()
-        about = {
+        return {
             "spent": cost,
             "confidence_of_errors": _percent(self._level if confidence is None else confidence),
             "notes": [str(note) for note in self.notes],
             "clipped": [asdict(clip) for clip in self.clipped],
             "how_it_was_made": list(story),
         }
-        write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()), about)
+
+    def _document(
+        self, errors: bool, confidence: Number | None, grey_above: Number | None, hide_above: Number | None
+    ) -> Document:
+        level = self._level if confidence is None else confidence
+        lines = [self._first_line(level) if errors else f"spent {self._cost_and_story()[0]}", *map(str, self.notes[:1])]
+        if grey_above is not None:
+            lines.append(f"grey: ± is more than {_share(grey_above)} of the number")
+        if hide_above is not None:
+            lines.append(f"{HIDDEN}: not shown, since ± is more than {_share(hide_above)} of the number")
+
+        def rows() -> Iterator[list[Cell]]:
+            for piece in self._pieces():
+                yield from piece._document_rows(errors, level, grey_above, hide_above)
+
+        measured = frozenset(self.errors(level)) if errors else frozenset[str]()
+        return Document(self.columns, measured, rows, tuple(lines), self._about(confidence))
+
+    def _document_rows(
+        self, errors: bool, level: Number, grey_above: Number | None, hide_above: Number | None
+    ) -> Iterator[list[Cell]]:
+        bars, ends = (self.errors(level), self.intervals(level)) if errors else ({}, {})
+        grey = {} if grey_above is None else self.too_wide(grey_above, level)
+        hidden = {} if hide_above is None else self.too_wide(hide_above, level)
+        for i, row in enumerate(self.rows):
+            cells = []
+            for name, value in row.items():
+                text = self._cell(value, bars[name][i] if name in bars else None, name in bars)
+                within = ends[name][i] if name in ends and value is not None else None
+                cell = Cell(text, value, within, name in grey and grey[name][i])
+                cells.append(cell.hidden if name in hidden and hidden[name][i] else cell)
+            yield cells
 
     def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
         """A picture (a matplotlib Figure): a bar with its interval for each row; grouped bars for two keys. Beside it,
@@ -198,7 +278,7 @@ class Answered(ABC):
         too_low = next((clip.too_low for clip in self.clipped if clip.about == name), None)
         drawn = Bars(name, values, sides, {key: self[key] for key in keys}, labels, self._bins(), too_low)
         bare = f"; not drawn: {how_many(sum(open_), 'rows')} without" if any(open_) else ""
-        return draw(drawn, f"{name}, error bars {_percent(level)}{bare}")
+        return draw(drawn, f"{name}, confidence intervals {_percent(level)}{bare}")
 
     def _label(self, row: Row, name: str) -> str:
         return "all" if self._is_total(row, name) else "NULL" if row[name] is None else str(row[name])
@@ -222,12 +302,15 @@ class Answered(ABC):
 
     def footer(self, interface: Interface = Interface.PYTHON) -> tuple[str, ...]:
         """The lines under the table: what was spent and what ± means, and the worst note. ``explain()`` has all."""
-        first = f"spent {self._cost_and_story()[0]}; ± is a {_percent(self._level)} confidence interval for the noise"
+        first = self._first_line(self._level)
         if not self.notes:
             return (first,)
         worst, *others = self.notes
         more = f" ({message('more_notes', many=len(others)).text(interface)})" if others else ""
         return first, f"{worst.text(interface)}{more}"
+
+    def _first_line(self, confidence: Number) -> str:
+        return f"spent {self._cost_and_story()[0]}; ± is a {_percent(confidence)} confidence interval for the noise"
 
     def _cells(self) -> list[list[str]]:
         bars = self.errors()
@@ -272,6 +355,21 @@ def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tup
     if None in ends:
         return (math.inf, math.inf) if error is None else (error, error)
     return max(float(value) - ends[0], 0.0), max(ends[1] - float(value), 0.0)
+
+
+def _is_wide(value: Any, bar: float | None, share: float) -> bool:
+    """Whether a number has an error bar of more than this share of it.
+
+    >>> _is_wide(100, 21.0, 0.2), _is_wide(100, 20.0, 0.2), _is_wide(100, None, 0.2), _is_wide(None, None, 0.2)
+    (True, False, True, False)
+    """
+    if value is None or isinstance(value, date):
+        return False
+    return bar is None or bar > share * abs(float(value))
+
+
+def _share(share: Number) -> str:
+    return f"{significant(float(non_negative(share, 'share') * 100), 6)}%"
 
 
 def _percent(confidence: Number) -> str:

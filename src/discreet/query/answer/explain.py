@@ -59,7 +59,7 @@ def _relation(relation: Relation) -> list[str]:
             names = [name for name, _ in columns if not is_ours(name)]
             lines = [f"read {table}: {', '.join(names) or 'rows only'}, as they are stored"]
             if any(isinstance(e, Call) and e.function == "read_whole" for _, e in columns):
-                lines.append(f"leave out rows of {table} whose unit, stored as a float, is no whole number below 2^53")
+                lines.append(f"leave out rows of {table} whose unit, stored as a float, is no integer below 2^53")
             return lines
         case Project(source=source):
             return _relation(source)
@@ -78,7 +78,7 @@ def _part(part: Part, quote: Quote | None, *, some: bool) -> list[str]:
     keys = ", ".join(key.name for key in part.keys)
     lines.append(f"group by {keys}" if keys else "all rows are one group")
     if part.selects:
-        lines.append("keys that nobody listed: named only if enough units have them")
+        lines.append("undeclared keys: named only if enough units have them")
     elif part.named is not None:
         lines.append("groups that are not declared: those that enough units have are named first")
     elif keys:
@@ -158,12 +158,12 @@ def _what(noised: Noised) -> str:
         case Units():
             return "count units"
         case Distinct():
-            return "count different values"
+            return "count distinct values"
         case QuantileCells(bins=bins, levels=levels):
             several, paid = len(levels) > 1, share(levels, gaussian=isinstance(noised.noise, Gaussian))
             return (
                 f"look for the quantile{'s' * several} {', '.join(map(show, levels))} in {bins.bins:,} bins, by "
-                f"{2 * len(levels)} choices ({show(paid)} of the price), and count rows in {most_cells(len(levels))} "
+                f"{2 * len(levels)} choices ({show(paid)} of the cost), and count rows in {most_cells(len(levels))} "
                 f"cells around {'them' if several else 'it'}"
             )
         case Bins(bins=bins):

@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from decimal import Decimal
 from importlib.util import find_spec
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import pyarrow as pa
 
@@ -77,7 +78,7 @@ def write_rows(path: str | os.PathLike[str], pieces: Pieces, about: Mapping[str,
             _write_folder(place, pieces, about)
         case _:
             raise BadParameter(
-                "path", place, "must end in .parquet, .csv or .xlsx, or be a new folder without an ending"
+                "path", place, "must end in .parquet, .csv, .xlsx, .html or .tex, or be a new folder without an ending"
             )
 
 
@@ -103,30 +104,33 @@ def _write_folder(place: str, pieces: Pieces, about: Mapping[str, Any] | None) -
 
 def _write_beside(place: str, about: Mapping[str, Any], then: Callable[[], None]) -> None:
     """A text about another file, which is written then."""
-    file = _made(place, lambda: open(place, "x", encoding="utf-8"))  # noqa: SIM115 - closed below, and removed if that goes wrong
-    try:
-        with file:
-            json.dump(about, file, indent=2, ensure_ascii=False)
-            file.write("\n")
+    with new_file(place, text=True) as file:
+        json.dump(about, file, indent=2, ensure_ascii=False)
+        file.write("\n")
         then()
-    except BaseException:
-        os.unlink(place)
-        raise
 
 
 def _write(
     place: str,
     pieces: Pieces,
-    writer: Callable[[BinaryIO, pa.Schema], Any],
+    writer: Callable[[Any, pa.Schema], Any],
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    file: BinaryIO = _made(place, lambda: open(place, "xb"))  # noqa: SIM115 - closed below, and removed if that goes wrong
+    with new_file(place) as file:
+        schema = pa.unify_schemas([piece.schema for piece in pieces()], promote_options="permissive")
+        with writer(file, schema.with_metadata(metadata or None)) as to:
+            for piece in pieces():
+                to.write_table(_as(piece, to.schema))
+
+
+@contextmanager
+def new_file(place: str, *, text: bool = False) -> Iterator[IO[Any]]:
+    """A file that was not there, taken away again if what is done with it fails."""
+    mode, encoding = ("x", "utf-8") if text else ("xb", None)
+    file: IO[Any] = _made(place, lambda: open(place, mode, encoding=encoding))  # noqa: SIM115 - closed below
     try:
         with file:
-            schema = pa.unify_schemas([piece.schema for piece in pieces()], promote_options="permissive")
-            with writer(file, schema.with_metadata(metadata or None)) as to:
-                for piece in pieces():
-                    to.write_table(_as(piece, to.schema))
+            yield file
     except BaseException:
         os.unlink(place)
         raise

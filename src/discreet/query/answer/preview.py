@@ -121,7 +121,7 @@ class Preview:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = f"<th></th><th>error bar ({self.confidence:.0%})</th><th></th>"
+        head = f"<th></th><th>confidence interval ({self.confidence:.0%})</th><th></th>"
         rows = ((column.name, column.bar, column.when) for column in self.columns)
         body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
         remarks = "<br>".join(html.escape(line) for line in (self._price(), *self._remarks()))
@@ -137,7 +137,7 @@ class Preview:
         if self.named_from is not None:
             lines.append(f"a key is named from about {self.named_from:,} units on")
         if len(self.shares) > 1 or any(share < 0.999 for _, share in self.shares):
-            lines += [f"{share:.0%} of the price: {what}" for what, share in self.shares]
+            lines += [f"{share:.0%} of the cost: {what}" for what, share in self.shares]
         return [*lines, *map(str, self.notes), self.advice]
 
 
@@ -261,8 +261,8 @@ def _noise(quote: Quote, part: Part) -> str:
 def _advice(allowance: Allowance) -> str:
     """What would halve the error: noise falls with 1/ε and with 1/√ρ."""
     if isinstance(allowance, ZCDP):
-        return f"half the error would take four times the price: rho {show(4 * allowance.rho)}"
-    return f"half the error would take about twice the price: epsilon {show(2 * allowance.epsilon)}"
+        return f"half the error would take four times the privacy cost: rho {show(4 * allowance.rho)}"
+    return f"half the error would take about twice the privacy cost: epsilon {show(2 * allowance.epsilon)}"
 
 
 def _column(

@@ -127,7 +127,7 @@ def rows_question(frame: Frame[Q], table: str, given: Table, level: ExactNumber,
     among a thousand values.
     """
     if given.unit is None:
-        raise BadParameter("table", table, "must be private: in a public one nobody is counted")
+        raise BadParameter("table", table, "must be private: a public one has no units")
     if given.unit == EACH_ROW:
         raise BadParameter("table", table, "must name its unit: where each row is a person, each has one row")
     if not 0 < number(level, "level") < 1:

@@ -104,7 +104,7 @@ class Noised:
     @property
     def weights(self) -> Weights:
         """How rows and units are weighed."""
-        assert self.reach is not None, "numbers of different values are not weighed"  # noqa: S101
+        assert self.reach is not None, "numbers of distinct values are not weighed"  # noqa: S101
         return self.reach.weights
 
     @property
@@ -401,7 +401,7 @@ def noised(
         l1 = math.isqrt(l2_squared)  # one coordinate: ROWS and single units have whole lengths
     moves = Moves(l1, l2_squared)
     if isinstance(statistic, QuantileCells):
-        assert not isinstance(budget, VectorBudget), "choices are paid for in epsilon or rho"  # noqa: S101
+        assert not isinstance(budget, VectorBudget), "choices are charged in epsilon or rho"  # noqa: S101
         of_choices, rest = split(budget, statistic.levels)
         drawn = noise_for(rest, moves, 2)
         return Noised(statistic, reach, drawn, searches(statistic, of_choices, rows_move, drawn, neighbours))

@@ -28,7 +28,7 @@ from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, Lowered
 from discreet.query.lower.narrow_keys import combinations_allowed
 from discreet.query.lower.prune import prune
 from discreet.query.lower.push_clamps import push_clamps
-from discreet.query.lower.relation_facts import ONE_ROW
+from discreet.query.lower.relation_facts import ONE_ROW, rows_are_units
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Aggregate, Filter, Outcome, Relation
@@ -153,6 +153,8 @@ class Part:
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
             limits = [message("each_unit_once_per_group" if self.keys else "each_unit_once")]
+        elif rows_are_units(self.whole):
+            limits = [message("each_unit_once")]
         elif self.chosen:
             limits = [clip.note for clip in clips]
         else:
@@ -391,7 +393,7 @@ def _check_keys(keys: tuple[LoweredKey, ...], many: int) -> None:
             )
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
             raise BadQuestion(
-                f"{quoted(key.name)} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
+                f"{quoted(key.name)} is not an integer: round it before grouping, as in FLOOR({quoted(key.name)})"
             )
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")

@@ -339,7 +339,7 @@ class Asked:
         of the other whose name is taken gets ``_2`` appended.
         """
         if not isinstance(other, Asked):
-            raise BadParameter("other", type(other).__name__, "must be a question of the same session")
+            raise BadParameter("other", type(other).__name__, "must be a query of the same session")
         return self.again(joined_questions(self.plan, other.plan, _pairs(on), _how(how)))
 
     def limit(self, rows: int) -> Self:
@@ -415,7 +415,7 @@ def _only_seen(question: Question) -> Question:
 def limit(question: Question, rows: int) -> Question:
     """The first rows of a question's outcome."""
     if isinstance(rows, bool) or not isinstance(rows, int) or not 0 <= rows < 10**9:
-        raise BadQuestion("limit needs a whole number of rows")
+        raise BadQuestion("limit needs an integer of rows")
     before = question.outcome.limit
     return replace(question, outcome=replace(question.outcome, limit=rows if before is None else min(rows, before)))
 

@@ -60,15 +60,15 @@ class Methods:
         return self._call("round", *(() if digits is None else (digits,)))
 
     def floor(self) -> Self:
-        """The largest whole number that is not above it."""
+        """The largest integer that is not above it."""
         return self._call("floor")
 
     def ceil(self) -> Self:
-        """The smallest whole number that is not below it."""
+        """The smallest integer that is not below it."""
         return self._call("ceil")
 
     def truncate(self) -> Self:
-        """The whole number next to it towards zero."""
+        """The integer next to it towards zero."""
         return self._call("trunc")
 
     def clamp(self, low: Plain, high: Plain) -> Self:

@@ -289,7 +289,7 @@ def count(x: Expr | str | None = None, *, where: Expr | str | None = None) -> Ex
 
 
 def count_distinct(x: Expr | str, *, where: Expr | str | None = None) -> Expr:
-    """How many different values; of the unit, how many units."""
+    """How many distinct values; of the unit, how many units."""
     return _total(Aggregate.COUNT_DISTINCT, x, where=where)
 
 

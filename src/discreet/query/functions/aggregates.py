@@ -24,7 +24,7 @@ _A = AggregateFunction
 AGGREGATES = (
     _A(Aggregate.COUNT, "COUNT(*)", "How many rows; COUNT(x), where x is not NULL; COUNT_IF(x), where x is true.", 0,
        ("count", "count_big", "count_if", "countif", "approx_count_distinct", "approx_distinct", "hll"), "count"),
-    _A(Aggregate.COUNT_DISTINCT, "COUNT(DISTINCT x)", "How many different values; of the unit, how many units.", 0, (),
+    _A(Aggregate.COUNT_DISTINCT, "COUNT(DISTINCT x)", "How many distinct values; of the unit, how many units.", 0, (),
        "count_distinct"),
     _A(Aggregate.SUM, "SUM(x)", "The sum.", 1, ("sum",), "sum"),
     _A(Aggregate.AVG, "AVG(x)", "The average.", 1, ("avg", "mean"), "mean"),

@@ -209,7 +209,7 @@ def _cast(
 
 
 CASTS = (
-    _cast("integer", _cast_integer, "A whole number; text of up to 18 digits, a number rounded, true as 1.",
+    _cast("integer", _cast_integer, "An integer; text of up to 18 digits, a number rounded, true as 1.",
           ("'12' || '3'", 123), _whole, "BIGINT", "INT"),
     _cast("decimal", _cast_decimal,
           "A number as it is; with DECIMAL(p, s), rounded to s digits, and NULL if it has more than p in all. "
@@ -218,7 +218,7 @@ CASTS = (
           more=(("CAST(2.345 AS DECIMAL(4, 2))", 2.35), ("CAST(123 AS DECIMAL(4))", 123),
                 ("CAST('-12' || '.345' AS DECIMAL(4, 2))", -12.35), ("CAST('1.2' || '.3' AS DECIMAL(4, 2))", None))),
     _cast("real", _cast_real, "A number as it is.", ("FALSE", 0), _decimal, "DOUBLE", "FLOAT"),
-    _cast("text", _cast_text, "A whole number, a date (as 2024-12-31), true or false as text.", ("7", "7"), as_text,
+    _cast("text", _cast_text, "An integer, a date (as 2024-12-31), true or false as text.", ("7", "7"), as_text,
           "TEXT", "VARCHAR"),
     _cast("date", _cast_date, "The day of a time; of text, a real day written as 2024-12-31.",
           ("'2024-02' || '-29'", date(2024, 2, 29)), _day, "DATE", sql=("date",)),

@@ -193,7 +193,7 @@ def _extreme(name: str, *values: Any) -> Any:
 
 _Operator = partial(Function, arguments=(2, 2), sql=())
 NUMBERS = (
-    _Operator("add", "x + y", "The sum; of a date and a whole number, so many days later.", _add, ("2 + 0.5", 2.5),
+    _Operator("add", "x + y", "The sum; of a date and an integer, so many days later.", _add, ("2 + 0.5", 2.5),
               meaning=_total, sign=("+", TERM), method="__add__"),
     _Operator("sub", "x - y",
               "The difference; of two dates in days, of two times a duration; of a date and a number, days earlier.",
@@ -239,11 +239,11 @@ NUMBERS = (
     Function("round", "ROUND(x, digits)", "Rounded to so many digits after the point; halves away from zero.",
              arithmetic.rounded, ("ROUND(2.25, 1)", 2.3), (1, 2), numeric(_round),
              method="round(digits: int | None = None)"),
-    Function("floor", "FLOOR(x)", "The largest whole number that is not above it.", arithmetic.floored,
+    Function("floor", "FLOOR(x)", "The largest integer that is not above it.", arithmetic.floored,
              ("FLOOR(-0.5)", -1), meaning=_whole(math.floor), method="floor()"),
-    Function("ceil", "CEIL(x)", "The smallest whole number that is not below it.", arithmetic.ceiled,
+    Function("ceil", "CEIL(x)", "The smallest integer that is not below it.", arithmetic.ceiled,
              ("CEIL(-0.5)", 0), meaning=_whole(math.ceil), sql=("ceil", "ceiling"), method="ceil()"),
-    Function("trunc", "TRUNC(x)", "The whole number next to it towards zero.", arithmetic.truncated,
+    Function("trunc", "TRUNC(x)", "The integer next to it towards zero.", arithmetic.truncated,
              ("TRUNC(-1.5)", -1), meaning=_whole(math.trunc), sql=("trunc", "truncate"), method="truncate()"),
     Function("clamp", "CLAMP(x, low, high)", "Beyond the constant bounds, the nearest of them.", _clamp,
              ("CLAMP(7, 0, 5)", 5), (3, 3),

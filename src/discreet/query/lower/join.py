@@ -77,7 +77,7 @@ def join(
     if both:
         left, right = _unit_as_text(left, right.unit_kind), _unit_as_text(right, left.unit_kind)
     if both and type(left.unit_kind) is not type(right.unit_kind):
-        refuse("the units of the two tables are of different kinds (numbers and text), so they name nobody in common")
+        refuse("the units of the two tables are of different kinds (numbers and text), so they have no unit in common")
     fields = dict(left.fields)
     renamed: dict[str, str] = {}
     for name, column in right.fields.items():
@@ -209,9 +209,9 @@ def union_all(parts: list[Lowered]) -> Lowered:
     if any(part.absent for part in parts):
         raise Unsupported("UNION of a LEFT JOIN from a public table", "write JOIN, or put the private table first")
     if len({part.private for part in parts}) > 1:
-        raise Unsupported("UNION ALL of private and public rows", "nobody would protect the public ones; ask apart")
+        raise Unsupported("UNION ALL of private and public rows", "public rows have no unit; ask apart")
     if len({type(part.unit_kind) for part in parts}) > 1:
-        refuse("the units of the tables are of different kinds (numbers and text), so they name nobody in common")
+        refuse("the units of the tables are of different kinds (numbers and text), so they have no unit in common")
     if len({len(part.fields) for part in parts}) > 1:
         refuse("the parts of UNION ALL must have the same number of columns")
     fields: dict[str, TypedColumn] = {}

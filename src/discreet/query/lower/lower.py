@@ -126,12 +126,12 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
     source = lower_all(question.source, catalog)
     if not source.private or source.caps is None or source.unit_kind is None:
         raise BadQuestion(
-            "all tables of this question are public, so there is nothing to protect; ask them without privacy"
+            "all tables of this query are public, so there is nothing to protect; ask them without privacy"
         )
     check_names([key.name for key in question.keys] + [m.name for m in question.measures])
     names_of_keys = {key.name for key in question.keys}
     if not question.sets or any(set(names) - names_of_keys or len(set(names)) != len(names) for names in question.sets):
-        refuse("each grouping set must consist of keys of the question, each once")
+        refuse("each grouping set must consist of keys of the query, each once")
     keys = tuple(_key(key, source, catalog, ranked=_has_windows(question.outcome)) for key in question.keys)
     measures = tuple(_measure(measure, source) for measure in question.measures)
     _check_numbered(source.relation, keys, measures)
@@ -187,7 +187,7 @@ def _check_numbered(relation: Relation, keys: Sequence[LoweredKey], measures: Se
     if not reads_numbered(relation) or not any(isinstance(part, Join) for part in parts_of(relation)):
         return
     if any(key.typed.keys is None and key.typed.keys_from is None for key in keys):
-        raise Unsupported("keys that nobody listed after a join, where each row is a person",
+        raise Unsupported("undeclared keys after a join, where each row is a person",
                           "list the keys, or give the table a column that names the unit")  # fmt: skip
     if any(measure.measure.aggregate is Aggregate.COUNT_DISTINCT for measure in measures):
         raise Unsupported("COUNT(DISTINCT x) after a join, where each row is a person",

@@ -123,6 +123,12 @@ def reads_numbered(relation: Relation) -> bool:
     return any(isinstance(part, Scan) and part.numbered for part in parts_of(relation))
 
 
+def rows_are_units(relation: Relation) -> bool:
+    """Whether each row is a unit that is in no other row, so that no contribution is clipped."""
+    plain = all(isinstance(part, Scan | Project | Filter) for part in parts_of(relation))
+    return plain and reads_numbered(relation)
+
+
 def carried(source: Lowered) -> Columns:
     """The unit as a column of the relation above, if there is one."""
     return ((UNIT, Column(UNIT)),) if source.private else ()

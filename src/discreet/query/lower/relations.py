@@ -50,7 +50,7 @@ def _check_size(relation: Relation) -> None:
         node, depth = stack.pop()
         nodes += 1
         if depth > DEEPEST_RELATION or nodes + len(stack) > MOST_RELATIONS:
-            refuse("this question has too many parts: subqueries, joins or unions")
+            refuse("this query has too many parts: subqueries, joins or unions")
         match node:
             case Filter(source=source) | Project(source=source) | PerUnit(source=source) | UnitWindows(source=source):
                 stack.append((source, depth + 1))

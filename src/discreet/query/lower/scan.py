@@ -150,7 +150,7 @@ def _owner(name: str, catalog: Catalog) -> str:
             refuse(f"the foreign keys of {name} lead in a circle")
         target = _schema(through[0], catalog)
         if target.table.public:
-            refuse(f"the foreign key of {seen[-1]} leads to {through[0]}, which is public and names nobody")
+            refuse(f"the foreign key of {seen[-1]} leads to {through[0]}, which is public and has no unit")
         if target.table.unit == EACH_ROW:
             refuse(
                 f"the foreign key of {seen[-1]} leads to {through[0]}, where each row is a person without an id: "

@@ -144,5 +144,5 @@ def _valued(
 def _rows(offset: Expression, what: str) -> int:
     many = offset.value if isinstance(offset, Literal) else None
     if not isinstance(many, Fraction) or many.denominator != 1 or not 0 <= many < FARTHEST:
-        refuse(f"{what} needs a whole number of rows as its second argument, below {FARTHEST:,}")
+        refuse(f"{what} needs an integer of rows as its second argument, below {FARTHEST:,}")
     return int(many)

@@ -141,7 +141,7 @@ def key_set(values: Any, columns: Sequence[str] | None) -> KeySet:
         raise BadParameter("keys", len(rows), f"must be at most {MOST_TUPLES:,} tuples")
     for place, name in enumerate(names):
         if len({type(row[place]) for row in rows if row[place] is not None}) > 1:
-            raise BadParameter("keys", name, "must be all text, all whole numbers, all dates or all booleans")
+            raise BadParameter("keys", name, "must be all text, all integers, all dates or all booleans")
     return _not_empty(names, rows)
 
 
@@ -231,7 +231,7 @@ def _plain(value: object) -> Value:
     if isinstance(value, float):
         if isnan(value):  # how pandas writes a missing value
             return None
-        raise BadParameter("keys", value, "must be text, whole numbers, dates or booleans; floats cannot be keys")
+        raise BadParameter("keys", value, "must be text, integers, dates or booleans; floats cannot be keys")
     if hasattr(value, "__index__"):
         return int(value)
-    raise BadParameter("keys", value, "must be text, whole numbers, dates or booleans")
+    raise BadParameter("keys", value, "must be text, integers, dates or booleans")

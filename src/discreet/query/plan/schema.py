@@ -180,7 +180,7 @@ def keys(
     if len(set(listed)) != len(listed):
         raise BadParameter("keys", "a list with a key twice", "must list each key once")
     if len({_sort_of(k) for k in listed if k is not None}) > 1:
-        raise BadParameter("keys", "of several types", "must be all text, all whole numbers, all dates or all booleans")
+        raise BadParameter("keys", "of several types", "must be all text, all integers, all dates or all booleans")
     return Declared(keys=listed, nullable=nullable, other=None if other is None else _key(other))
 
 
@@ -195,10 +195,10 @@ def _key(value: object) -> Value:
     if value is None or isinstance(value, bool | str | date):
         return value
     if isinstance(value, float):
-        raise BadParameter("keys", value, "must be text, whole numbers, dates or booleans; floats cannot be keys")
+        raise BadParameter("keys", value, "must be text, integers, dates or booleans; floats cannot be keys")
     if hasattr(value, "__index__"):  # numpy integers too
         return int(value)
-    raise BadParameter("keys", value, "must be text, whole numbers, dates or booleans")
+    raise BadParameter("keys", value, "must be text, integers, dates or booleans")
 
 
 def _sort_of(value: Value) -> type:
@@ -288,14 +288,14 @@ def table(
         if unit is not None:
             raise BadParameter("unit", unit, "must be left out for a public table")
         if (max_rows, max_groups, max_rows_per_group) != (None, None, None):
-            raise BadParameter("max_rows", max_rows, "must be left out for a public table: nobody is protected in it")
+            raise BadParameter("max_rows", max_rows, "must be left out for a public table: it has no units")
         return Table(source=source, unit=None, columns=columns, public=True)
     if unit is None:
         raise BadParameter(
             "unit",
             None,
             "must name the column that says whose row it is (or say unit=dp.each_row if each row is a "
-            "person of its own, public=True if nobody is in it)",
+            "person of its own, public=True if it has no units)",
         )
     if unit == EACH_ROW:
         if max_rows not in (None, 1) or (max_groups, max_rows_per_group) != (None, None):
@@ -334,7 +334,7 @@ def table(
 def read_cap(value: object, name: str) -> int:
     """A cap, checked."""
     if isinstance(value, str):
-        raise BadParameter(name, value, 'must be a whole number, or "auto" for max_rows')
+        raise BadParameter(name, value, 'must be an integer, or "auto" for max_rows')
     cap = integer(value, name, at_least=1)  # type: ignore[arg-type]
     if cap > 1 << 16:
         raise BadParameter(name, value, "must be at most 65536")
@@ -446,7 +446,7 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
         _check_column(name, given.unit, stored)
         if stored[given.unit].kind not in UNIT_KINDS:
             it_is = f"it is {stored[given.unit].kind.value}"
-            raise BadParameter("unit", given.unit, f"must be a column of whole numbers or text; {it_is}")
+            raise BadParameter("unit", given.unit, f"must be a column of integers or text; {it_is}")
         if given.through is None and is_ours(given.unit):
             raise BadParameter("unit", given.unit, "must be none of our own names, such as __unit: rename the column")
         if given.unit in given.columns and given.columns[given.unit] != Declared():
@@ -553,7 +553,7 @@ def _field(name: str, column: str, stored: Stored, declared: Declared) -> Field:
     inexact = (StoredKind.REAL,) if declared.unknown else (StoredKind.REAL, StoredKind.DECIMAL, StoredKind.TIMESTAMP)
     if (declared.keys or declared.unknown) and stored.kind in inexact:
         raise BadParameter(
-            place, "keys", f"must be text, whole numbers, dates or booleans; it is stored as {stored.kind.value}"
+            place, "keys", f"must be text, integers, dates or booleans; it is stored as {stored.kind.value}"
         )
     kind = _kind(stored, declared)
     listed = None if declared.keys is None else tuple(_fits(place, key, kind) for key in declared.keys)
@@ -636,7 +636,7 @@ def _within(step: Fraction, low: Fraction, high: Fraction) -> Number:
 def _fits(place: str, key: Value, kind: Kind) -> Value:
     good = {Number: int, Text: str, Boolean: bool, Date: date}.get(type(kind))
     if isinstance(kind, Number) and isinstance(key, int) and abs(key) > LARGEST:
-        raise BadParameter(place, key, "must be whole numbers of at most 2^62 in size: larger ones are read as 2^62")
+        raise BadParameter(place, key, "must be integers of at most 2^62 in size: larger ones are read as 2^62")
     if key is None or (good is not None and type(key) is good):
         return key
     raise BadParameter(place, key, f"must be a list of values that the column can have; it holds {type(kind).__name__}")

@@ -47,12 +47,10 @@ class ChosenBounds:
         ends = [significant(float(end), 6) if isinstance(end, Fraction) else str(end) for end in (low, high)]
         words = f"bounds of {self.column} chosen from the profile: {ends[0]} to {ends[1]}; "
         if self.farther:
-            return (
-                f"{words}{FARTHER}, and it is not in the error bars: declare bounds of {self.column} if you know some"
-            )
+            return f"{words}{FARTHER}; the intervals leave it out: declare bounds of {self.column} if you know some"
         return (
             f"{words}about {self.cut:.1%} of the total of the values lies beyond, if values too rare for the profile "
-            "grow rarer as the others do; that is not in the error bars"
+            "grow rarer as the others do; the confidence intervals leave it out"
         )
 
 

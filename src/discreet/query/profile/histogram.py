@@ -123,7 +123,7 @@ class UnitHistogram:
         alone = question.about is About.DISTINCT
         released = {question.labels[0]: stored["rows"][0][0]} if alone else dict(stored["rows"])
         if set(released) != {plain(label) for label in question.labels}:
-            raise BadData("this profile was stored for a table with other keys: buy a new one")
+            raise BadData("this profile was stored for a table with other keys: release a new one")
         gaussian = any("Gaussian noise" in line for line in stored["story"])
         scale = _scale(stored["errors"][COUNT][0], stored["confidence"], gaussian=gaussian)
         counts = tuple(float(released[plain(label)]) for label in question.labels)

@@ -60,7 +60,7 @@ class Profile:
         if len(questions) != len(stored):
             questions = [question for question in questions if question.about is not About.DISTINCT]
         if len(questions) != len(stored):
-            raise BadData("this profile was stored for a table with other columns: buy a new one")
+            raise BadData("this profile was stored for a table with other columns: release a new one")
         histograms = tuple(
             UnitHistogram.read(question, answer) for question, answer in zip(questions, stored, strict=True)
         )
@@ -121,7 +121,7 @@ class Profile:
     def __str__(self) -> str:
         (many, error), (least, most) = self.units(), self.sizes.rows_between()
         lines = [
-            f"profile of {self.table}; spent {self.cost}; error bars 95 %",
+            f"profile of {self.table}; spent {self.cost}; confidence intervals 95 %",
             f"{many:,.0f} ± {error:,.0f} units; those of up to {how_many(self.sizes.reach, 'rows')} have "
             f"{least:,.0f} to {most:,.0f} rows together",
         ]

@@ -26,7 +26,7 @@ _WINDOWS = (1, 2, 4, 8, 1000)
 _STEPS = 9
 _MANY = 1 / 3
 """Beside so many times the units that are seen, those that noise may hide can be most of the table."""
-_HIDDEN = ": they may hold most of the table, since noise hides large units; a profile at a higher price sees more"
+_HIDDEN = ": they may hold most of the table, since noise hides large units; a profile at a higher cost sees more"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Rows:
 
     def __post_init__(self) -> None:
         if self.steps > MOST_STEPS or self.parts > MOST_PARTS or len(self.columns) > MOST_COLUMNS:
-            raise BadQuestion("this question is too large; ask for less at once")
+            raise BadQuestion("this query is too large; ask for less at once")
         if self.depth > DEEPEST:
             raise BadQuestion(f"subqueries, joins and filters are nested more than {DEEPEST} deep; ask more simply")
 

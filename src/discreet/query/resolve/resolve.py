@@ -197,9 +197,9 @@ def grouped(
 ) -> Groups:
     """What GROUP BY asks for: outputs, HAVING and ORDER BY over the keys and aggregates of each group."""
     if not 1 <= len(outputs) <= MOST_OUTPUTS:
-        raise BadQuestion(f"a question has 1 to {MOST_OUTPUTS} outputs")
+        raise BadQuestion(f"a query has 1 to {MOST_OUTPUTS} outputs")
     if len(keys) > MOST_KEYS:
-        raise BadQuestion(f"a question has at most {MOST_KEYS} keys")
+        raise BadQuestion(f"a query has at most {MOST_KEYS} keys")
     if any(isinstance(key, Literal) for key in keys):
         raise BadQuestion("GROUP BY needs columns or expressions of them, not a constant")
     aliases = {output.name: output.said for output in outputs if output.name is not None}
@@ -418,7 +418,7 @@ def ask(
         else tuple(tuple(names[i] for i in sorted({groups.places[j] for j in one})) for one in sets)
     )
     if len(found) > MOST_SETS:
-        raise BadQuestion(f"a question has at most {MOST_SETS} grouping sets")
+        raise BadQuestion(f"a query has at most {MOST_SETS} grouping sets")
     if len(set(found)) != len(found):
         raise BadQuestion("the same grouping set is asked for twice; leave one out")
     outcome = Outcome(groups.columns, groups.having, groups.order, limit, offset, groups.windows, groups.qualify)

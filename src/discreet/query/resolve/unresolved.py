@@ -169,7 +169,7 @@ def limited(said: Said) -> Said:
     Whatever repeats an argument asks this: nested, it would grow exponentially.
     """
     if any(i >= MOST_PARTS for i, _ in enumerate(parts_of(said))):
-        raise BadQuestion("this question is too large; ask for less at once")
+        raise BadQuestion("this query is too large; ask for less at once")
     return said
 
 

@@ -259,7 +259,7 @@ def _sum(what: str, parts: Sequence[_Part]) -> Sort:
         return Sort.NUMBER
     if sorts == (Sort.DATE, Sort.NUMBER) or (what == "+" and sorts == (Sort.NUMBER, Sort.DATE)):
         return Sort.DATE
-    return refuse(f"{what} of a date needs a whole number of days beside it")
+    return refuse(f"{what} of a date needs an integer of days beside it")
 
 
 def _same(what: str, parts: Sequence[_Part]) -> Sort:

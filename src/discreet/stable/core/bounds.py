@@ -42,7 +42,7 @@ def as_bounds(bounds: Sequence[int] | None, missing: int | None = None) -> Bound
     """The bounds as a caller writes them; ``missing`` is the number in them nearest to 0 unless it is given."""
     given: object = bounds
     if not isinstance(given, (tuple, list)) or len(given) != 2:
-        raise BadParameter("bounds", given, "must be two whole numbers, (low, high); for reals insert quantise(grid)")
+        raise BadParameter("bounds", given, "must be two integers, (low, high); for reals insert quantise(grid)")
     low, high = integer(given[0], "low"), integer(given[1], "high")
     if low > high:
         raise BadParameter("low", low, f"must be at most high, which is {high}")

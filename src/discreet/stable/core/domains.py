@@ -30,7 +30,7 @@ class Whole:
     high: int | None = None
 
     def __str__(self) -> str:
-        return f"whole numbers in [{'' if self.low is None else self.low}, {'' if self.high is None else self.high}]"
+        return f"integers in [{'' if self.low is None else self.low}, {'' if self.high is None else self.high}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Number:
     """One whole number."""
 
     def __str__(self) -> str:
-        return "one whole number"
+        return "one integer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Vector:
     keys: tuple[Hashable, ...] | None = None
 
     def __str__(self) -> str:
-        return f"a vector of {self.size} whole numbers"
+        return f"a vector of {self.size} integers"
 
 
 Domain: TypeAlias = Rows | Groups | Number | Vector

@@ -111,7 +111,7 @@ class NumberMetric:
         return abs(int(first) - int(second))
 
     def __str__(self) -> str:
-        return "the absolute difference of two whole numbers"
+        return "the absolute difference of two integers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

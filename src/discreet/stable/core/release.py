@@ -302,7 +302,7 @@ def measured(before: Before, mechanism: Noisy | Waiting) -> Measured:
         )
     if isinstance(mechanism, Waiting):
         if getattr(mechanism, "real", None):
-            raise BadParameter("real", True, "must be left out: the answers of stable maps are whole numbers")
+            raise BadParameter("real", True, "must be left out: the answers of stable maps are integers")
         return Measured(before, mechanism.at(sensitivity(moved, mechanism), dimension))
     return Measured(before, _made_before(mechanism, moved, dimension))
 
@@ -310,7 +310,7 @@ def measured(before: Before, mechanism: Noisy | Waiting) -> Measured:
 def _made_before(mechanism: Noisy, moved: int | Moves, dimension: int) -> Noisy:
     """A mechanism that was made with a sensitivity of its own, if that covers the map's."""
     if getattr(mechanism, "exponent", None) is not None:
-        raise BadParameter("real", True, "must be left out: the answers of stable maps are whole numbers")
+        raise BadParameter("real", True, "must be left out: the answers of stable maps are integers")
     if getattr(mechanism, "dimension", dimension) != dimension:
         raise BadParameter("dimension", getattr(mechanism, "dimension", None), f"must be {dimension}, as the map gives")
     needed, had = price_zcdp(mechanism.event_at(sensitivity(moved, mechanism))), price_zcdp(mechanism.event)

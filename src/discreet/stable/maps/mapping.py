@@ -21,7 +21,7 @@ from discreet.stable.core.total import attempt, wholes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapToNumbers(RowByRow):
-    """A function of each row, with whole numbers in [low, high] as results.
+    """A function of each row, with integers in [low, high] as results.
 
     Guarantee: stability d. A result outside is clamped, one between whole numbers is rounded; what is no number, or
     raises, is ``missing``.

@@ -21,7 +21,7 @@ from discreet.stable.maps.grouping import group_by
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sum(Aggregate):
-    """The sum of the rows, each clamped to whole numbers in [low, high]; behind group_by, the sum of each group.
+    """The sum of the rows, each clamped to integers in [low, high]; behind group_by, the sum of each group.
 
     Guarantee, with m = max(|low|, |high|): d rows added or removed move the sum by at most d·m; changed ones by
     d·(high - low); edited ones by d·max(m, high - low). In groups: added or removed d·m in L1, d²m² in L2 squared;

@@ -207,7 +207,7 @@ class PublishedTables:
         return {
             "guarantee": str(self.promise),
             "confidence": float(confidence_level(confidence)),
-            "noise": "discrete Gaussian on whole numbers; all else follows from noisy numbers",
+            "noise": "discrete Gaussian on integers; all else follows from noisy numbers",
             "places": None if hierarchy is None else {"hierarchy": hierarchy.name, "levels": list(hierarchy.levels)},
             "outside": "Rows whose place or columns are not listed are in no table.",
             "tables": tables,

@@ -41,7 +41,7 @@ def key_of(name: str, typed: TypedColumn, column: Column) -> WorkKey:
         case Days():
             code = _days(name, x, typed, column)
         case _:
-            raise BadParameter("column", name, "must be categories, whole numbers, bins or days")
+            raise BadParameter("column", name, "must be categories, integers, bins or days")
     missing = Literal(column.values) if column.nullable else _NOTHING
     return WorkKey(name, Call("case", (call("is_null", x), missing, code)), tuple(range(column.size)))
 
@@ -56,7 +56,7 @@ def _number(name: str, typed: TypedColumn) -> Number:
 def _whole(name: str, x: Expression, kind: Number, low: int, high: int) -> Expression:
     """The whole part, moved between the ends."""
     if kind.step.numerator != 1:
-        raise BadParameter("column", name, "must have bins: its values are further apart than whole numbers")
+        raise BadParameter("column", name, "must have bins: its values are further apart than integers")
     parts = kind.step.denominator
     value = x if parts == 1 else call("floor_div", x, parts)
     inside = within(value, kind.low // parts, kind.high // parts, (low, high))

@@ -222,7 +222,7 @@ def works(sets: GroupingSets) -> tuple[Work, ...]:
 
 
 def cells_of(work: Work, exact: Exact) -> Cells:
-    """The numbers of a work by their places; EngineFailed for a key that nobody asked for."""
+    """The numbers of a work by their places; EngineFailed for a key that was not asked for."""
     places_of = [{value: i for i, value in enumerate(key.allowed or ())} for key in work.keys]
     sizes = [len(by_value) for by_value in places_of]
     try:

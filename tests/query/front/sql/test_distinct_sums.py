@@ -51,9 +51,9 @@ def test_min_and_max_do_not_care() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("SELECT SUM(DISTINCT x) AS s, COUNT(*) AS n FROM t", "a question of its own"),
-        ("SELECT SUM(DISTINCT x) AS s, SUM(DISTINCT free) AS f FROM t", "a question of its own"),
-        ("SELECT SUM(DISTINCT x) FILTER (WHERE g = 'a') AS s FROM t", "a question of its own"),
+        ("SELECT SUM(DISTINCT x) AS s, COUNT(*) AS n FROM t", "a query of its own"),
+        ("SELECT SUM(DISTINCT x) AS s, SUM(DISTINCT free) AS f FROM t", "a query of its own"),
+        ("SELECT SUM(DISTINCT x) FILTER (WHERE g = 'a') AS s FROM t", "a query of its own"),
         ("SELECT g, SUM(DISTINCT x) AS s FROM t GROUP BY ROLLUP (g)", "ROLLUP"),
         ("SELECT g, SUM(DISTINCT x) AS s FROM t GROUP BY 3", "no place in SELECT"),
     ],

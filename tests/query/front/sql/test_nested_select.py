@@ -175,7 +175,7 @@ def test_verbs_say_the_same() -> None:
     [
         (lambda q: q.join(q, on="nothing"), "there is no column nothing"),
         (lambda q: q.join(q), "join needs on="),
-        (lambda q: q.join("t", on="c"), "a question of the same session"),
+        (lambda q: q.join("t", on="c"), "a query of the same session"),
         (lambda q: q.join(q, on="c", how="full"), "neither inner nor left"),
     ],
 )

@@ -111,8 +111,8 @@ def test_union_all() -> None:
 
 
 WRONG: list[tuple[str, str]] = [
-    ("", "no question"),
-    (" ;; ", "no question"),
+    ("", "no query"),
+    (" ;; ", "no query"),
     ("hello", "must begin with SELECT"),
     ("SELECT COUNT(*) FROM", "near line 1 column"),
     ("SELECT COUNT(* FROM visits", "near line 1 column"),

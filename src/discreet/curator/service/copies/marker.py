@@ -27,7 +27,7 @@ def mark(folders: Iterable[Path], ledger: str) -> list[str]:
                 _write(path, ledger)
         elif marker != ledger:
             cautions.append(
-                "another ledger answers questions about the same data: its people have two budgets. Stop one of the "
+                "another ledger answers queries about the same data: its people have two budgets. Stop one of the "
                 f"two curators, or remove {path} if the other one is gone"
             )
     return cautions

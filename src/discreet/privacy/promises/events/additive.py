@@ -11,7 +11,7 @@ from discreet.exact import Number, integer, positive, sqrt_up
 from discreet.privacy.promises.events.base import Event
 from discreet.privacy.promises.measures import square_of
 
-_WHOLE = "must be a whole number: the noise lives on the integers, so the answer moves in whole steps"
+_WHOLE = "must be an integer: the noise lives on the integers, so the answer moves in whole steps"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)

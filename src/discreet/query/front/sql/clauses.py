@@ -25,7 +25,7 @@ _CLAUSES: dict[str, tuple[str, str]] = {
     "windows": ("WINDOW", "write OVER (...) where it is used"),
     "sample": (
         "TABLESAMPLE",
-        "ask about all rows: a sample of rows is none of people, and lowers no price",
+        "ask about all rows: a sample of rows is none of people, and lowers no cost",
     ),
     "laterals": ("LATERAL", "join plain tables and subqueries"),
     "into": ("SELECT INTO", "an answer is returned, not stored"),
@@ -130,14 +130,14 @@ def limit_of(node: exp.Expr) -> int | None:
             raise Unsupported("FETCH FIRST with PERCENT", "give a number of rows")
         found = _whole(limit.args.get("count"))
         if found is None:
-            raise BadQuestion("FETCH FIRST needs a whole number of rows")
+            raise BadQuestion("FETCH FIRST needs an integer of rows")
         return found
     if limit.args.get("limit_options") is not None:
         raise Unsupported("LIMIT with PERCENT or TIES", "give a number of rows")
     only(limit, "expression")
     found = _whole(limit.expression)
     if found is None:
-        raise BadQuestion("LIMIT needs a whole number of rows")
+        raise BadQuestion("LIMIT needs an integer of rows")
     return found
 
 
@@ -149,7 +149,7 @@ def offset_of(node: exp.Expr) -> int:
     only(offset, "expression")
     found = _whole(offset.expression)
     if found is None:
-        raise BadQuestion("OFFSET needs a whole number of rows")
+        raise BadQuestion("OFFSET needs an integer of rows")
     return found
 
 
@@ -194,7 +194,7 @@ def keys_of(node: exp.Expr, outputs: Sequence[Output], scope: Scope) -> tuple[li
     found = _Keys(outputs, scope)
     choices = [found.sets(one) for one in group.expressions]
     if prod(len(choice) for choice in choices) > MOST_SETS:
-        raise BadQuestion(f"a question has at most {MOST_SETS} grouping sets")
+        raise BadQuestion(f"a query has at most {MOST_SETS} grouping sets")
     if all(type(one) not in _SETS for one in group.expressions):
         return found.keys, None
     return found.keys, [_flat(parts) for parts in product(*choices)]
@@ -270,7 +270,7 @@ def cube(keys: Sequence[list[int]]) -> list[list[int]]:
     [[0, 1], [0], [1], []]
     """
     if 1 << len(keys) > MOST_SETS:
-        raise BadQuestion(f"a question has at most {MOST_SETS} grouping sets")
+        raise BadQuestion(f"a query has at most {MOST_SETS} grouping sets")
     return [_flat(part) for n in range(len(keys), -1, -1) for part in combinations(keys, n)]
 
 

@@ -40,7 +40,7 @@ def unfolded(node: exp.Expr, columns: Iterable[str]) -> exp.Expr:
     if any(_distinct(call) is None or type(call.parent) is exp.Filter for call in calls) or len(values) != 1:
         raise Unsupported(
             "an aggregate of DISTINCT values beside others, of several columns, or with FILTER",
-            "ask it as a question of its own",
+            "run it as a query of its own",
         )
     return _around(node, calls, {column.lower() for column in columns})
 
@@ -95,7 +95,7 @@ def _around(node: exp.Select, calls: list[exp.Anonymous], columns: set[str]) -> 
         one.transform(placed, copy=False)
     if keys:
         node.set("group", exp.Group(expressions=[_column(name) for name in names[:-1]]))
-    below = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("different values", quoted=True)))
+    below = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier("distinct values", quoted=True)))
     node.set("from_", exp.From(this=below))
     return node
 

@@ -511,7 +511,7 @@ def _edge(spec: exp.Expr, name: str) -> int | None:
         return None
     many = number(value.this) if type(value) is exp.Literal else Fraction(1, 2)
     if many.denominator != 1 or many > 10**6:
-        raise BadQuestion("a frame of a window needs a whole number of rows")
+        raise BadQuestion("a frame of a window needs an integer of rows")
     return int(-many if side == "PRECEDING" else many)
 
 

@@ -299,7 +299,7 @@ def _together(parts: Sequence[Question]) -> tuple[Question, list[Outcome]]:
             places.append(every.index(plain))
         outcomes.append(_moved(part.outcome, places))
     if len(every) > MOST_QUESTIONS:
-        raise BadQuestion(f"at most {MOST_QUESTIONS} questions can be asked in one")
+        raise BadQuestion(f"at most {MOST_QUESTIONS} queries can be asked in one")
     return replace(every[0], beside=tuple(every[1:])), outcomes
 
 

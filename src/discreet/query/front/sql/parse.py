@@ -96,10 +96,10 @@ def _select(text: str, tables: Tables, dialect: str | None = None, listed: KeysO
     node = restated(node, listed)
     while type(node) is exp.Subquery:
         if any(value for part, value in node.args.items() if part != "this"):
-            raise Unsupported("a clause after the closing parenthesis of a question", "put it inside")
+            raise Unsupported("a clause after the closing parenthesis of a query", "put it inside")
         node = node.this
     if type(node) is not exp.Select and not isinstance(node, exp.SetOperation):
-        raise BadQuestion("a question must be one SELECT")
+        raise BadQuestion("a query must be one SELECT")
     node = unfolded(node, names)
     node.meta["asked at"] = moment
     return node
@@ -444,7 +444,7 @@ def _rows(node: exp.Expr, known: _Known) -> Rows:
         return summarised(rows, grouped(scope, keys=[one.said for one in outputs], outputs=outputs))
     if not grouping:
         raise Unsupported(
-            "an aggregate over all units in a subquery", "group it by the unit, or ask it as a question of its own"
+            "an aggregate over all units in a subquery", "group it by the unit, or run it as a query of its own"
         )
     keys, sets = keys_of(node, outputs, scope)
     if sets is not None:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from discreet.errors import Unsupported
 
-_SUBQUERY = ("a subquery inside an expression", "join with it, or ask it as a question of its own")
+_SUBQUERY = ("a subquery inside an expression", "join with it, or run it as a query of its own")
 _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31'")
 _REGEX = ("a regular expression", "use REGEXP_MATCHES(x, pattern), REGEXP_FULL_MATCH, LIKE or IN")
 _BITS = ("an operator on bits", "use arithmetic; POWER(x, n) for powers")
@@ -46,7 +46,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "Table": ("parentheses around a table or a join", "leave them out, or write a subquery"),
     "TableSample": (
         "TABLESAMPLE",
-        "ask about all rows: a sample of rows is none of people, and lowers no price",
+        "ask about all rows: a sample of rows is none of people, and lowers no cost",
     ),
     "Tuple": ("a row of several values", "compare the columns one by one"),
     "Unnest": ("UNNEST", "declare a table or view with a row for each element, and join it on the unit"),

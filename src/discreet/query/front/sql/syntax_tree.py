@@ -77,9 +77,9 @@ def placeholders(text: str) -> list[int]:
 def _tokens(text: str) -> list[Token]:
     given: object = text
     if not isinstance(given, str):
-        raise BadQuestion("a question must be a text")
+        raise BadQuestion("a query must be a text")
     if len(text) > LONGEST:
-        raise BadQuestion(f"a question has at most {LONGEST:,} characters")
+        raise BadQuestion(f"a query has at most {LONGEST:,} characters")
     if MARK in checked_text(text):
         raise BadQuestion("text must not hold characters that are none")
     try:
@@ -89,7 +89,7 @@ def _tokens(text: str) -> list[Token]:
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
-        raise BadQuestion("there is no question in this text")
+        raise BadQuestion("there is no query in this text")
     return _with_lists(tokens)
 
 
@@ -124,7 +124,7 @@ def _parsed(wanted: type[exp.Expr] | None, tokens: list[Token], text: str, colum
     except ParseError as error:
         raise _misread(error, tokens, columns) from None
     except RecursionError:
-        raise BadQuestion("this question is nested too deeply; ask more simply") from None
+        raise BadQuestion("this query is nested too deeply; ask more simply") from None
     except Exception:  # a parser that trips over a text has not understood it
         raise BadQuestion("this is not SQL that we understand") from None
     if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
@@ -265,7 +265,7 @@ def _check_statement(tokens: list[Token]) -> None:
     if _is_statement(first):
         raise Unsupported(f"the statement {first.text.upper()}", "ask one SELECT")
     if first.token_type not in _BEGINS:
-        raise BadQuestion("a question must begin with SELECT or WITH")
+        raise BadQuestion("a query must begin with SELECT or WITH")
 
 
 def _is_statement(token: Token) -> bool:
