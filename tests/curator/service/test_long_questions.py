@@ -136,7 +136,7 @@ def test_others_and_refusals(new_town: Town, held: Held) -> None:
 
 def test_what_is_refused_is_refused_at_once_and_costs_nothing(new_town: Town) -> None:
     for wrong, error in (
-        (replace(ASKED, price=Price("1000000")), OverBudget),
+        (replace(ASKED, price=Price("2000000")), OverBudget),
         (replace(ASKED, sql="nonsense"), BadQuestion),
     ):
         with pytest.raises(error):
