@@ -238,8 +238,8 @@ def _is_syslog(audit: str | None) -> bool:
 def _sign_on(data: Any, folder: Path) -> SignOnConfig | None:
     if data is None:
         return None
-    found = read_section(SignOnConfig, data, "sign_on")
-    return found if found.secret is None else found.model_copy(update={"secret": str(folder / found.secret)})
+    section = read_section(SignOnConfig, data, "sign_on")
+    return section if section.secret is None else section.model_copy(update={"secret": str(folder / section.secret)})
 
 
 def _place(text: str | None, folder: Path) -> str | Path | None:
