@@ -31,7 +31,7 @@ $(VENV)/ready: pyproject.toml $(VENV)/made
 	$(BIN)/$(PIP_INSTALL) --editable '.[formats,frames,learn,plot,postgres,server,spark]' --group test --group docs
 	touch $(VENV)/package $(VENV)/docs $@
 
-servers: $(VENV)/made  ## PostgreSQL, MariaDB, Java, Chromium and npm from Debian, if they are not there
+servers: $(VENV)/made  ## PostgreSQL, MariaDB, Java, Chromium, nginx and npm from Debian, if they are not there
 	@$(BIN)/python -m tools.servers
 
 demo: $(VENV)/package  ## the main job, on made-up data
@@ -79,6 +79,7 @@ audit: setup  ## all that the tests sample, property tests from random seeds, ev
 	$(BIN)/discreet check
 	DISCREET_AUDIT=1 $(BIN)/pytest -n auto --dist loadgroup
 	$(BIN)/python -m bench.curator soak=100000
+	$(BIN)/python -m bench.wire
 	$(BIN)/python -m tools.mutate --sample 10 noise privacy mechanisms stable query ledger session
 
 $(RELEASE)/ready: pyproject.toml tools/venv

@@ -11,6 +11,7 @@ ASIDE = {"contracts", "cases", "attacks", "bench", "helpers"}
 ABOUT_THE_PROJECT = {
     "cases",
     "claims",
+    "deploy",
     "docs",
     "golden",
     "layers",

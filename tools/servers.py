@@ -1,4 +1,4 @@
-"""The real parts that tests talk to: PostgreSQL, MariaDB, Java for Spark, Chromium with its driver.
+"""The real parts that tests talk to: PostgreSQL, MariaDB, Java for Spark, Chromium with its driver, nginx.
 
 ``python -m tools.servers`` installs from Debian's packages what is missing, and nothing else. Where it cannot (no
 apt-get, not root, no network) it says so in one line and ends well: the tests that need the part then fail, by name.
@@ -51,6 +51,12 @@ def _mariadb() -> Path | None:
     return next((path for path in (Path("/usr/sbin/mariadbd"), Path(elsewhere or "")) if path.is_file()), None)
 
 
+def _nginx() -> Path | None:
+    """The server; Debian keeps it where only root's PATH leads."""
+    elsewhere = shutil.which("nginx")
+    return next((path for path in (Path("/usr/sbin/nginx"), Path(elsewhere or "")) if path.is_file()), None)
+
+
 def _java() -> Path | None:
     """The first JAVA_HOME that is new enough."""
     on_path = shutil.which("java")
@@ -79,8 +85,9 @@ MARIADB = Part("MariaDB", _mariadb, ("mariadb-server-core",))
 JAVA = Part(f"Java {OLDEST_JAVA} or newer", _java, ("default-jre-headless",))
 CHROMIUM = Part("Chromium", _program("chromium"), ("chromium",))
 CHROMEDRIVER = Part("ChromeDriver", _program("chromedriver"), ("chromium-driver",))
+NGINX = Part("nginx", _nginx, ("nginx-light",))
 NPM = Part("npm", _program("npm"), ("npm",))
-PARTS = (POSTGRES, MARIADB, JAVA, CHROMIUM, CHROMEDRIVER, NPM)
+PARTS = (POSTGRES, MARIADB, JAVA, CHROMIUM, CHROMEDRIVER, NGINX, NPM)
 
 
 def find(part: Part) -> Path:

@@ -60,7 +60,10 @@ HOW_TO: list[Entry] = [
         ],
     ),
     "how-to/troubleshooting.md",
-    ("Run a curator", ["how-to/deploy.md", "how-to/operations.md", "how-to/keep-a-ledger.md"]),
+    (
+        "Run a curator",
+        ["how-to/deploy.md", "how-to/operations.md", "how-to/changing-data.md", "how-to/keep-a-ledger.md"],
+    ),
     (
         "Move from",
         [

@@ -279,6 +279,7 @@ class ChargeRecord(Record):
         self.own.check(state, (population, analyst), self.price)
         state.spent[population, None], state.spent[population, analyst] = self.total.after, self.own.after
         state.charges += 1
+        state.charged[self.dataset] = state.charged.get(self.dataset, 0) + 1
 
     def columns(self, by: str) -> Columns:
         """Its population, its analyst and their key."""

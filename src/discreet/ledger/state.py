@@ -98,6 +98,8 @@ class State:
     sequence: int = 0
     hash: str = BEFORE_ALL
     charges: int = 0
+    charged: dict[str, int] = field(default_factory=dict)
+    """By data set: how many questions about it were charged."""
     populations: dict[str, Population] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
     analysts: dict[str, Analyst] = field(default_factory=dict)

@@ -14,7 +14,7 @@ only its owner can read.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +117,16 @@ class LedgerBudget:
 
 class RetryBudget(LedgerBudget):
     """The budget for a question that may have been asked before: only ``spend`` decides, in one step."""
+
+    paid: Callable[[int], None] = staticmethod(lambda _: None)
+    """Called with the number of the charge, once it is durable."""
+
+    def spend(self, what: Event | Measure) -> Receipt:
+        """Pay durably, then say so."""
+        receipt = super().spend(what)
+        if self.charge is not None:
+            self.paid(self.charge.sequence)
+        return receipt
 
     def fits(self, what: Event | Measure) -> bool:
         """Always: a key that was charged before needs no budget."""

@@ -50,3 +50,11 @@ def test_a_part_of_it(asked: Path) -> None:
     assert len(rows(asked, "--kind", "charge")) == 1
     assert rows(asked, "--since", "9999") == []
     assert rows(asked, "--until", "2000") == []
+
+
+def test_as_lines_without_what_stays_here(asked: Path) -> None:
+    lines = [json.loads(line) for line in run("audit-log", asked, "--lines").stdout.splitlines()]
+    assert [line["number"] for line in lines] == [row["number"] for row in rows(asked)]
+    assert not any("body" in line for line in lines)
+    (token,) = [line for line in lines if line["kind"] == "access.token"]
+    assert token["about"] == "ann"

@@ -25,3 +25,13 @@ def test_people_come_change_and_leave(config: Path) -> None:
     assert json.loads(run("token", config, "bea", "--json").stdout)["still_valid"]
     assert run("person", "revoke", config, "bea").exit_code == 0
     assert run("token", config, "bea").exit_code == 1
+
+
+def test_people_are_linked_to_a_provider(config: Path) -> None:
+    assert "must be a section" in run("person", "sign-on", config, "ann", "ann@example.org").stderr
+    section = '[sign_on]\nissuer = "https://login.example"\nclient = "us"\nredirect = "https://curator.example/"\n'
+    config.write_text(section + config.read_text())
+    run("person", "add", config, "bea", "--role", "auditor")
+    assert run("person", "sign-on", config, "bea", "bea@example.org").stdout == "bea signs on as bea@example.org\n"
+    assert json.loads(run("person", "sign-on", config, "bea", "--json").stdout)["sequence"] > 1
+    assert run("person", "sign-on", config, "eve", "eve@example.org").exit_code == 1

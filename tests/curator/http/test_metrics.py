@@ -44,3 +44,17 @@ def test_a_monitor_reads_the_counters_and_nothing_else(town: Town) -> None:
     assert town.get("/metrics").status_code == 401
     for path in ("/api/me", "/api/budget", "/api/ledger", "/api/datasets"):
         assert town.get(path, token).status_code == 403
+
+
+@pytest.mark.slow
+def test_data_sets_are_counted_apart(town: Town) -> None:
+    token = town.curator.access.issue("monitor", Role.MONITOR)
+    assert town.ask(COUNT).status_code == 200
+    town.get("/api/datasets/nowhere", town.ann)
+    text = town.get("/metrics", token).text
+    counted = numbers(text)
+    assert counted['discreet_dataset_charges_total{dataset="town"}'] >= 1
+    assert counted['discreet_dataset_requests_total{dataset="town",status="200"}'] >= 1
+    assert counted['discreet_dataset_waiting{dataset="town"}'] == 0
+    assert counted['discreet_engine_failures_total{dataset="town"}'] >= 0
+    assert "nowhere" not in text

@@ -24,7 +24,9 @@ NO_JSON = {
     "/api/health",
 }
 """Files; and one whose status says whether all is well."""
-WRITTEN_ONCE = {"/api/datasets/{dataset}/preview", "/api/datasets/{dataset}/questions"}
+WRITTEN_ONCE = {"/api/datasets/{dataset}/preview"} | {
+    f"/api/datasets/{{dataset}}/{what}" for what in ("questions", "workload", "plan", "bounds", "profile")
+}
 """Replies that are written from their models without another copy."""
 
 

@@ -230,10 +230,10 @@ def test_tls_by_options(town: Town, tmp_path: Path) -> None:
         check_certificate(tmp_path / "nothing.pem", None)
 
 
-def self_signed(folder: Path) -> tuple[Path, Path]:
-    """A certificate for 127.0.0.1 and its key."""
+def self_signed(folder: Path, host: str = "localhost") -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 and a name, and its key."""
     private = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.now(UTC)
     made = (
         x509.CertificateBuilder()
@@ -243,7 +243,9 @@ def self_signed(folder: Path) -> tuple[Path, Path]:
         .serial_number(1)
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1")), x509.DNSName(host)]), critical=False
+        )
         .sign(private, hashes.SHA256())
     )
     certificate, key = folder / "certificate.pem", folder / "key.pem"

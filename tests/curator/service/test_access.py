@@ -27,6 +27,7 @@ PARTS = {
     "{name}": "x",
     "{board}": "x",
     "{request}": "x",
+    "{schedule}": "x",
     "{person}": "x",
 }
 
@@ -46,9 +47,12 @@ def test_every_route_stands_in_the_table(town: Town) -> None:
     assert found == set(TABLE)
 
 
-def test_what_only_analysts_may_do_is_a_preview_or_is_paid_or_asks_for_budget() -> None:
+def test_what_only_analysts_may_do_is_a_preview_or_is_paid_now_or_later_or_asks_for_budget() -> None:
     own = {(method, path) for (method, path), roles in TABLE.items() if roles == ANALYSTS}
-    assert {route for route in own if not route[1].endswith("/preview")} == PAID | {("POST", "/api/requests")}
+    assert {route for route in own if not route[1].endswith("/preview")} == PAID | {
+        ("POST", "/api/requests"),
+        ("POST", "/api/datasets/{dataset}/schedules"),
+    }
 
 
 def test_only_routes_of_the_table_concern_the_whole_service() -> None:

@@ -110,12 +110,3 @@ def test_connections_without_a_token_have_few_places(served: tuple[Town, str], m
         finally:
             for one in idle:
                 one.close()
-
-
-def test_many_clients_hold(served: tuple[Town, str], port: int) -> None:
-    clients = [psycopg.connect(**about(port, served[0].ann), autocommit=True) for _ in range(24)]
-    try:
-        assert [one.execute("SELECT 1").fetchone() for one in clients] == [(1,)] * len(clients)
-    finally:
-        for one in clients:
-            one.close()

@@ -13,12 +13,13 @@ from rich.table import Column, Table
 
 from discreet.commands.locations import LedgerOrConfig, open_ledger_of
 from discreet.commands.output import AsJson, fail_plainly
-from discreet.ledger.records import ChargeRecord, read_record
 
 if TYPE_CHECKING:
     from discreet.ledger.store import Ledger
 
 _AT_ONCE = 1000
+_HERE = ("answered", "body")
+"""What stays in the ledger: a body may hold the hash of a token."""
 
 
 @fail_plainly
@@ -30,6 +31,7 @@ def audit_log_command(
     analyst: Annotated[str, typer.Option(help="of one analyst only")] = "",
     kind: Annotated[str, typer.Option(help="of one kind only, such as charge or grant")] = "",
     as_json: AsJson = False,
+    lines: Annotated[bool, typer.Option("--lines", help="one JSON object a line, as the service exports them")] = False,
 ) -> None:
     """All entries with full times, who made them, what they say and what was charged."""
     with open_ledger_of(config) as ledger:
@@ -38,6 +40,11 @@ def audit_log_command(
             for row in _rows(ledger, analyst or None, kind or None)
             if since <= row["time"] and (not until or row["time"] < until)
         ]
+    if lines:
+        typer.echo(
+            "".join(f"{json.dumps({name: row[name] for name in row if name not in _HERE})}\n" for row in rows), nl=False
+        )
+        return
     if as_json:
         typer.echo(json.dumps(rows))
         return
@@ -49,23 +56,12 @@ def audit_log_command(
 
 
 def _rows(ledger: Ledger, analyst: str | None, kind: str | None) -> Iterator[dict[str, Any]]:
-    from discreet.ledger.owner_acts import find_population
+    from discreet.curator.service.audit_export import audit_row
 
     state, after = ledger.look(), 0
     while lines := ledger.entries(after=after, limit=_AT_ONCE, analyst=analyst, kind=kind):
         for line in lines:
-            entry, record = line.entry, read_record(line.entry)
-            price = None
-            if isinstance(record, ChargeRecord):
-                price = str(find_population(state, record.population).currency.shown(record.price))
-            yield {
-                "number": entry.sequence,
-                "time": entry.time,
-                "by": entry.by,
-                "kind": entry.kind,
-                "price": price,
-                "answered": line.answered if price is not None else None,
-                "about": record.summary(),
-                "body": entry.body,
-            }
+            row = audit_row(line.entry, state)
+            charged = "price" in row
+            yield {"price": None} | row | {"answered": line.answered if charged else None, "body": line.entry.body}
         after = lines[-1].entry.sequence

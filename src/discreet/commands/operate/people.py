@@ -1,4 +1,4 @@
-"""``discreet person add | change | list | revoke``: owners, stewards and auditors."""
+"""``discreet person add | change | list | revoke | sign-on``: owners, stewards and auditors; who signs on as whom."""
 
 from __future__ import annotations
 
@@ -103,6 +103,25 @@ def revoke_person(
     with open_curator_of(config) as curator:
         done = curator.people.leave(name, reason=reason, by=OWNER)
     typer.echo(json.dumps({"sequence": done}) if as_json else f"{name} is revoked")
+
+
+@person_app.command("sign-on")
+@fail_plainly
+def link_person(
+    config: ConfigFile,
+    name: str,
+    subject: Annotated[str, typer.Argument(help="what the provider calls them; left out: they sign on no more")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Let a person or analyst sign on with the provider of [sign_on]. A sign-on adds nobody."""
+    from discreet.curator.service.people import OWNER
+
+    with open_curator_of(config) as curator:
+        if curator.sign_on is None:
+            raise BadParameter("sign_on", None, f"must be a section of {config.name}: it names the provider")
+        done = curator.sign_on.link(name, subject or None, by=OWNER)
+    shown = f"{name} signs on as {subject}" if subject else f"{name} signs on no more; revoke their tokens if need be"
+    typer.echo(json.dumps({"sequence": done}) if as_json else shown)
 
 
 def _role(name: str) -> Role:

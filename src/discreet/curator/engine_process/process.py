@@ -23,7 +23,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from math import prod
 from pathlib import Path
@@ -84,6 +84,11 @@ class Isolated:
         """How often a process failed, or was stopped at its deadline."""
         return sum(process.failures for process in self._all)
 
+    @property
+    def waiting(self) -> int:
+        """How many questions wait for a process now."""
+        return self._turns.waiting()
+
     @contextmanager
     def reserved(self, name: str = "") -> Iterator[None]:
         """Hold a process for what this thread runs next, for whoever is called so.
@@ -92,13 +97,27 @@ class Isolated:
         """
         process = self._turns.take(name, float(self._limits.patience))
         self._here.process = process
-        process.ends = None
+        process.ends, process.holder = None, object()
         self._keep_one_ready()
         try:
             yield
         finally:
             self._here.process = None
+            with process.holding:
+                process.holder = None
             self._turns.give_back(process, name)
+
+    def stopper(self) -> Callable[[], None]:
+        """What kills the process that this thread holds, for another thread: as long as this one holds it."""
+        process: _Process = self._here.process
+        holder = process.holder
+
+        def stop() -> None:
+            with process.holding:
+                if process.holder is holder:
+                    process.kill()
+
+        return stop
 
     def _keep_one_ready(self) -> None:
         """Start another process while this one computes, so that the next question need not wait for its start."""
@@ -231,6 +250,9 @@ class _Process:
         self._computed = 0
         self.closed = False
         """Whether it shall not be started again."""
+        self.holder: object | None = None
+        """Stands for the reservation that it is held under."""
+        self.holding = threading.Lock()
 
     def columns(self, source: object, *, again: bool = False) -> dict[str, Stored]:
         """The columns of a source; ``again``: not those that the process remembers."""

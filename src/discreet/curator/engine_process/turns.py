@@ -82,6 +82,11 @@ class Turns(Generic[T]):
         with self._lock:
             return tuple(self._free)
 
+    def waiting(self) -> int:
+        """How many wait for one now."""
+        with self._lock:
+            return len(self._waiting)
+
     def _serve(self) -> None:
         """Hand over what is free, while somebody may have it."""
         while self._free:

@@ -32,11 +32,14 @@ from discreet.curator.http import (
     responses,
     routes_ask,
     routes_boards,
+    routes_jobs,
     routes_look,
     routes_operate,
     routes_owner,
     routes_people,
     routes_publication,
+    routes_schedules,
+    routes_sign_on,
     routes_synthetic,
     teaching,
 )
@@ -46,8 +49,11 @@ from discreet.curator.http.middleware import CALLER, AccessMiddleware, interface
 from discreet.curator.malformed import in_words
 from discreet.curator.service.access import ANYBODY, TABLE
 from discreet.curator.service.config import read_config
+from discreet.curator.service.copies.repeat import Repeat
 from discreet.curator.service.jobs import Jobs
+from discreet.curator.service.long_questions import LongQuestions
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.scheduler import EVERY, DueRuns
 from discreet.curator.service.service import Curator
 
 CONFIG = "DISCREET_CONFIG"
@@ -75,9 +81,11 @@ def create_app(curator: Curator) -> FastAPI:
     async def life(_: FastAPI) -> AsyncIterator[None]:
         stopped = threading.Event()
         threading.Thread(target=_watch, args=(curator, stopped), daemon=True).start()
+        scheduler = Repeat(EVERY, DueRuns(curator).run)
         yield
         stopped.set()
         curator.readiness.stopping = True
+        scheduler.close()
         curator.close()
 
     app = FastAPI(
@@ -100,10 +108,14 @@ def create_app(curator: Curator) -> FastAPI:
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _fault)
     routes_look.add_routes(app, curator)
-    routes_ask.add_routes(app, curator)
+    long_questions = LongQuestions(curator)
+    routes_ask.add_routes(app, curator, long_questions)
+    routes_jobs.add_routes(app, long_questions)
     routes_boards.add_routes(app, curator)
     routes_owner.add_routes(app, curator)
     routes_people.add_routes(app, curator)
+    routes_schedules.add_routes(app, curator)
+    routes_sign_on.add_routes(app, curator)
     routes_operate.add_routes(app, curator, metrics)
     jobs = Jobs(curator)
     routes_synthetic.add_routes(app, jobs)

@@ -86,13 +86,13 @@ class AccessMiddleware:
         except Exception as error:
             await out.reply(*fault(error))
         finally:
-            self._note(scope, path, out.status)
+            self._note(scope, path, out.status, named.get("dataset", ""))
             REQUEST.reset(before)
             ARRIVED.reset(since)
 
-    def _note(self, scope: Scope, path: str, status: int) -> None:
+    def _note(self, scope: Scope, path: str, status: int, dataset: str) -> None:
         """Count a reply, and write one line of it: by its route, never by what was asked."""
-        self._metrics.count(path, status)
+        self._metrics.count(path, status, dataset if self._curator.open_datasets.is_open(dataset) else None)
         if path in ALWAYS:
             return
         caller = scope.get(CALLER)

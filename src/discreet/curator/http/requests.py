@@ -36,6 +36,7 @@ Reason = Annotated[StrictStr, Field(min_length=1, max_length=2_000)]
 Exact = Annotated[StrictStr, Field(min_length=1, max_length=400)] | StrictInt | StrictFloat
 """An exact number: text such as "0.1" or "1/3", or a JSON number, which means the decimal that is written."""
 Count = Annotated[StrictInt, BeforeValidator(_whole), Field(ge=1, le=10**12)]
+Wait = Annotated[StrictInt, BeforeValidator(_whole), Field(ge=0, le=60)]
 Days = Annotated[StrictInt, BeforeValidator(_whole), Field(ge=1, le=3660)]
 Key = StrictStr | StrictInt | StrictBool | None
 
@@ -70,6 +71,14 @@ class Priced(Promise):
         return Price(_text(self.epsilon), _text(self.delta), _text(self.rho), None, str(self.confidence))
 
 
+class Paid(In):
+    """What is paid once and perhaps waited for."""
+
+    key: Name | None = None
+    wait: Wait | None = None
+    """Seconds to wait for the answer: if it is not there by then, the reply has the number of the job."""
+
+
 Target = Exact | Annotated[dict[Name, Exact], Field(min_length=1, max_length=100)]
 """An error that an answer must keep: of all columns, or of each by its name."""
 
@@ -97,10 +106,8 @@ class PreviewIn(Question):
     rows: Count | None = None
 
 
-class AskIn(Question):
+class AskIn(Question, Paid):
     """A question to be answered. With a ``key``, asking again gives the same stored answer and costs nothing more."""
-
-    key: Name | None = None
 
 
 class Workload(Priced):
@@ -120,10 +127,8 @@ class WorkloadPreviewIn(Workload):
     rows: Count | None = None
 
 
-class WorkloadAskIn(Workload):
+class WorkloadAskIn(Workload, Paid):
     """Questions to be answered together. With a ``key``, asking again gives the same answers and costs nothing more."""
-
-    key: Name | None = None
 
 
 class PlanPreviewIn(Priced):
@@ -139,13 +144,11 @@ class PlanPreviewIn(Priced):
         return PlanQuestion(sqls=tuple(self.sqls), price=replace(self.price(), error=kept), dialect=self.dialect)
 
 
-class PlanAskIn(PlanPreviewIn):
+class PlanAskIn(PlanPreviewIn, Paid):
     """A plan to be answered. With a ``key``, asking again gives the same answers and costs nothing more."""
 
-    key: Name | None = None
 
-
-class BoundsIn(Priced):
+class BoundsIn(Priced, Paid):
     """A column of numbers for which bounds shall be estimated, and a price.
 
     The answer counts its values by sign and power of two; the confidence is that of the error bars of the counts.
@@ -154,7 +157,6 @@ class BoundsIn(Priced):
     table: Name
     column: Annotated[StrictStr, Field(min_length=1, max_length=300)]
     confidence: Exact = SURE
-    key: Name | None = None
 
     def question(self) -> SizesQuestion:
         """What is asked."""
@@ -214,17 +216,19 @@ class PublicationIn(Priced):
         return PublicationQuestion(table=self.table, price=self.price(), wanted=wanted, format=self.format)
 
 
-class ProfileIn(Priced):
+class ProfileIn(Priced, Paid):
     """A table, perhaps some of its columns, and a price: the answers are the histograms of a private profile."""
 
     table: Name
     columns: Annotated[list[Name], Field(max_length=200)] | None = None
-    key: Name | None = None
 
     def question(self) -> ProfileQuestion:
         """What is asked."""
         columns = None if self.columns is None else tuple(self.columns)
         return ProfileQuestion(table=self.table, columns=columns, price=self.price())
+
+
+AnyPaid = AskIn | WorkloadAskIn | PlanAskIn | BoundsIn | ProfileIn
 
 
 class ColumnIn(In):
@@ -324,6 +328,20 @@ class GrantRequestIn(In):
 
     cap: Promise | None = None
     reason: Annotated[StrictStr, Field(max_length=2_000)] = ""
+
+
+class SignOnIn(In):
+    """What a browser brings back from the provider, and what it kept for itself meanwhile."""
+
+    code: Annotated[StrictStr, Field(min_length=1, max_length=4_000)]
+    verifier: Annotated[StrictStr, Field(min_length=43, max_length=128)]
+    nonce: Annotated[StrictStr, Field(min_length=20, max_length=128)]
+
+
+class SignOnLinkIn(In):
+    """What the provider calls somebody; None: they may sign on no more."""
+
+    subject: Annotated[StrictStr, Field(min_length=1, max_length=200)] | None
 
 
 class TokenIn(In):

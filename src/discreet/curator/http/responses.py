@@ -219,6 +219,8 @@ class SchemaOut(BaseModel):
     protects: str
     neighbours: str
     tables: dict[str, TableOut]
+    replies: str
+    """When replies to questions leave, and what that tells."""
 
 
 class ColumnError(BaseModel):
@@ -370,6 +372,15 @@ class AnswerOut(BaseModel):
     """Whether an earlier request with the same key paid for it: this one cost nothing."""
 
 
+class JobOut(BaseModel):
+    """A question that was paid, and how it stands."""
+
+    number: int
+    state: str
+    """running, done, failed, cancelled, lost (with a server that ended) or pruned."""
+    answer: AnswerOut | None = None
+
+
 class ChargeOut(BaseModel):
     """A question that was paid."""
 
@@ -493,6 +504,21 @@ class Issued(BaseModel):
 
     name: str
     token: str
+
+
+class SignOnProvider(BaseModel):
+    """Where a browser goes to sign on, and what it names there."""
+
+    address: str
+    client: str
+    redirect: str
+    scope: str
+
+
+class SignOnOut(BaseModel):
+    """How people sign on; without a provider they have tokens."""
+
+    provider: SignOnProvider | None
 
 
 class Done(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from threading import Event
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -17,8 +17,9 @@ from discreet.curator import public_schema
 from discreet.curator.http import requests, responses
 from discreet.curator.http.middleware import BEGAN
 from discreet.curator.http.routes_look import answer_out, caller_of
-from discreet.curator.service.questions import AnyQuestion
+from discreet.curator.service.long_questions import LongQuestions
 from discreet.curator.service.service import Curator
+from discreet.ledger.charges import Charge
 
 R = TypeVar("R")
 DatasetName = Annotated[str, Path(min_length=1, max_length=100)]
@@ -26,13 +27,15 @@ _ASKING = 32
 """Questions of all analysts together that one server process works on at the same time."""
 _PLANNING = 32
 """Previews of several questions that wait for a place in one server process, beside all other requests."""
+_JOB: dict[int | str, dict[str, Any]] = {202: {"model": responses.JobOut, "description": "paid, and still running"}}
 _LOOK = 0.1
 """Seconds after which it is looked again whether a client is still there."""
 
 
 def _json(reply: BaseModel) -> Response:
     """A reply that is written once: FastAPI would check and copy it before."""
-    return Response(reply.model_dump_json(), media_type="application/json")
+    status = 202 if isinstance(reply, responses.JobOut) else 200
+    return Response(reply.model_dump_json(), status, media_type="application/json")
 
 
 async def _while_there(request: Request, make: Callable[[Event], R], limiter: CapacityLimiter | None = None) -> R:
@@ -51,8 +54,9 @@ async def _while_there(request: Request, make: Callable[[Event], R], limiter: Ca
         watching.cancel()
 
 
-def add_routes(app: FastAPI, curator: Curator) -> None:
+def add_routes(app: FastAPI, curator: Curator, long_questions: LongQuestions) -> None:
     """Add the routes, for one curator."""
+    _add_datasets(app, curator)
     asking: list[CapacityLimiter] = []
     planning: list[CapacityLimiter] = []
 
@@ -61,18 +65,95 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
             planning.append(CapacityLimiter(_PLANNING))
         return planning[0]
 
-    async def paid(request: Request, dataset: str, what: AnyQuestion, key: str | None) -> responses.AnswerOut:
-        """Pay and answer, in a thread of its own."""
+    async def paid(request: Request, dataset: str, body: requests.AnyPaid) -> responses.AnswerOut | responses.JobOut:
+        """Pay and answer, in a thread of its own; a job, if it takes longer than its asker waits."""
         if not asking:  # a limiter belongs to the loop that makes it
             asking.append(CapacityLimiter(_ASKING))
-        caller, began = caller_of(request), request.scope[BEGAN]
+        caller, began, what = caller_of(request), request.scope[BEGAN], body.question()
 
-        def answered() -> responses.AnswerOut:
-            charge = curator.ask(caller, dataset, what, key, began=began)
+        def answered() -> responses.AnswerOut | responses.JobOut:
+            if body.wait is None:
+                charge: Charge | int = curator.ask(caller, dataset, what, body.key, began=began)
+            else:
+                charge = long_questions.ask(caller, dataset, what, body.key, wait=body.wait, began=began)
             curator.at("sending")
-            return answer_out(charge)
+            return responses.JobOut(number=charge, state="running") if isinstance(charge, int) else answer_out(charge)
 
         return await run_sync(answered, limiter=asking[0])
+
+    @app.post("/api/datasets/{dataset}/preview", response_model=responses.PreviewOut)
+    async def preview(request: Request, dataset: DatasetName, body: requests.PreviewIn) -> Response:
+        """What a question would cost, its error bars, and what would be left. Free; no data is touched."""
+        caller, asked = caller_of(request), body.question(body.rows)
+        if curator.previews_at_once(caller, dataset, asked):
+            return _json(responses.PreviewOut(**curator.preview(caller, dataset, asked)[0]))
+
+        def made(left: Event) -> responses.PreviewOut:
+            with curator.planning.limited(left):
+                return responses.PreviewOut(**curator.preview(caller, dataset, asked)[0])
+
+        return _json(await _while_there(request, made))
+
+    @app.post("/api/datasets/{dataset}/questions", response_model=responses.AnswerOut, responses=_JOB)
+    async def ask(request: Request, dataset: DatasetName, body: requests.AskIn) -> Response:
+        """Pay for a question and get its answer, with a signed receipt and release card.
+
+        Contribution bounds, value bounds and groups that nobody declared are chosen within its price.
+        """
+        return _json(await paid(request, dataset, body))
+
+    @app.post("/api/datasets/{dataset}/workload/preview")
+    async def preview_workload(
+        request: Request, dataset: DatasetName, body: requests.WorkloadPreviewIn
+    ) -> responses.WorkloadPreviewOut:
+        """What several questions would cost together, and their error bars. Free; no data is touched."""
+        caller, asked = caller_of(request), body.question(body.rows)
+
+        def made(left: Event) -> responses.WorkloadPreviewOut:
+            with curator.planning.place(caller.name, left):
+                previews = curator.preview(caller, dataset, asked)
+            return responses.WorkloadPreviewOut(questions=[responses.PreviewOut(**one) for one in previews])
+
+        return await _while_there(request, made, limiter())
+
+    @app.post("/api/datasets/{dataset}/workload", response_model=responses.AnswerOut, responses=_JOB)
+    async def ask_workload(request: Request, dataset: DatasetName, body: requests.WorkloadAskIn) -> Response:
+        """Pay once for several questions and get all answers, with one signed receipt and release card."""
+        return _json(await paid(request, dataset, body))
+
+    @app.post("/api/datasets/{dataset}/plan/preview")
+    async def preview_plan(
+        request: Request, dataset: DatasetName, body: requests.PlanPreviewIn
+    ) -> responses.PlanPreviewOut:
+        """What each question of a plan gets, and what all cost together. Free; no data is touched."""
+        caller, asked = caller_of(request), body.question()
+
+        def made(left: Event) -> responses.PlanPreviewOut:
+            with curator.planning.place(caller.name, left):
+                return responses.PlanPreviewOut(**curator.preview_plan(caller, dataset, asked))
+
+        return await _while_there(request, made, limiter())
+
+    @app.post("/api/datasets/{dataset}/plan", response_model=responses.AnswerOut, responses=_JOB)
+    async def ask_plan(request: Request, dataset: DatasetName, body: requests.PlanAskIn) -> Response:
+        """Pay once for a plan and get all answers, with one signed receipt and release card.
+
+        It is planned as its preview is. What nobody declared is chosen within the price.
+        """
+        return _json(await paid(request, dataset, body))
+
+    @app.post("/api/datasets/{dataset}/bounds", response_model=responses.AnswerOut, responses=_JOB)
+    async def ask_bounds(request: Request, dataset: DatasetName, body: requests.BoundsIn) -> Response:
+        """Pay for the sizes of a column: noisy counts by sign and power of two, from which bounds can be suggested."""
+        return _json(await paid(request, dataset, body))
+
+    @app.post("/api/datasets/{dataset}/profile", response_model=responses.AnswerOut, responses=_JOB)
+    async def ask_profile(request: Request, dataset: DatasetName, body: requests.ProfileIn) -> Response:
+        """Pay once for a private profile of a table: histograms of rows per unit, groups, keys and values."""
+        return _json(await paid(request, dataset, body))
+
+
+def _add_datasets(app: FastAPI, curator: Curator) -> None:
 
     @app.get("/api/datasets")
     def datasets(request: Request) -> list[responses.DatasetOut]:
@@ -98,76 +179,6 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
             population=people.name,
             protects=people.unit,
             neighbours=people.neighbours.name,
+            replies=curator.grid_of(dataset).words,
             tables={name: responses.TableOut(**public_schema.write(one)) for name, one in schemas.items()},
         )
-
-    @app.post("/api/datasets/{dataset}/preview", response_model=responses.PreviewOut)
-    async def preview(request: Request, dataset: DatasetName, body: requests.PreviewIn) -> Response:
-        """What a question would cost, its error bars, and what would be left. Free; no data is touched."""
-        caller, asked = caller_of(request), body.question(body.rows)
-        if curator.previews_at_once(caller, dataset, asked):
-            return _json(responses.PreviewOut(**curator.preview(caller, dataset, asked)[0]))
-
-        def made(left: Event) -> responses.PreviewOut:
-            with curator.planning.limited(left):
-                return responses.PreviewOut(**curator.preview(caller, dataset, asked)[0])
-
-        return _json(await _while_there(request, made))
-
-    @app.post("/api/datasets/{dataset}/questions", response_model=responses.AnswerOut)
-    async def ask(request: Request, dataset: DatasetName, body: requests.AskIn) -> Response:
-        """Pay for a question and get its answer, with a signed receipt and release card.
-
-        Contribution bounds, value bounds and groups that nobody declared are chosen within its price.
-        """
-        return _json(await paid(request, dataset, body.question(), body.key))
-
-    @app.post("/api/datasets/{dataset}/workload/preview")
-    async def preview_workload(
-        request: Request, dataset: DatasetName, body: requests.WorkloadPreviewIn
-    ) -> responses.WorkloadPreviewOut:
-        """What several questions would cost together, and their error bars. Free; no data is touched."""
-        caller, asked = caller_of(request), body.question(body.rows)
-
-        def made(left: Event) -> responses.WorkloadPreviewOut:
-            with curator.planning.place(caller.name, left):
-                previews = curator.preview(caller, dataset, asked)
-            return responses.WorkloadPreviewOut(questions=[responses.PreviewOut(**one) for one in previews])
-
-        return await _while_there(request, made, limiter())
-
-    @app.post("/api/datasets/{dataset}/workload")
-    async def ask_workload(request: Request, dataset: DatasetName, body: requests.WorkloadAskIn) -> responses.AnswerOut:
-        """Pay once for several questions and get all answers, with one signed receipt and release card."""
-        return await paid(request, dataset, body.question(), body.key)
-
-    @app.post("/api/datasets/{dataset}/plan/preview")
-    async def preview_plan(
-        request: Request, dataset: DatasetName, body: requests.PlanPreviewIn
-    ) -> responses.PlanPreviewOut:
-        """What each question of a plan gets, and what all cost together. Free; no data is touched."""
-        caller, asked = caller_of(request), body.question()
-
-        def made(left: Event) -> responses.PlanPreviewOut:
-            with curator.planning.place(caller.name, left):
-                return responses.PlanPreviewOut(**curator.preview_plan(caller, dataset, asked))
-
-        return await _while_there(request, made, limiter())
-
-    @app.post("/api/datasets/{dataset}/plan")
-    async def ask_plan(request: Request, dataset: DatasetName, body: requests.PlanAskIn) -> responses.AnswerOut:
-        """Pay once for a plan and get all answers, with one signed receipt and release card.
-
-        It is planned as its preview is. What nobody declared is chosen within the price.
-        """
-        return await paid(request, dataset, body.question(), body.key)
-
-    @app.post("/api/datasets/{dataset}/bounds")
-    async def ask_bounds(request: Request, dataset: DatasetName, body: requests.BoundsIn) -> responses.AnswerOut:
-        """Pay for the sizes of a column: noisy counts by sign and power of two, from which bounds can be suggested."""
-        return await paid(request, dataset, body.question(), body.key)
-
-    @app.post("/api/datasets/{dataset}/profile")
-    async def ask_profile(request: Request, dataset: DatasetName, body: requests.ProfileIn) -> responses.AnswerOut:
-        """Pay once for a private profile of a table: histograms of rows per unit, groups, keys and values."""
-        return await paid(request, dataset, body.question(), body.key)

@@ -37,6 +37,8 @@ def answer_out(charge: Charge) -> responses.AnswerOut:
     stored = read_answer(charge)
     if stored.get("error", {}).get("kind") == BadQuestion.__name__:  # it names what was released
         raise BadQuestion(str(stored["error"]["message"]))
+    if stored.get("error", {}).get("kind") == "Cancelled":
+        raise Refusal(409, "Cancelled", str(stored["error"]["message"]))
     if "error" in stored:
         raise EngineFailed
     check_no_job(stored)

@@ -59,6 +59,8 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("GET", "/metrics"): MONITORS,
     ("GET", "/api/health"): ANYBODY,
     ("GET", "/api/key"): ANYBODY,
+    ("GET", "/api/sign-on"): ANYBODY,
+    ("POST", "/api/sign-on"): ANYBODY,
     ("GET", "/api/learn/attacker"): ANYBODY,
     ("GET", "/api/learn/composition"): ANYBODY,
     ("GET", "/api/learn/noise"): ANYBODY,
@@ -82,6 +84,8 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("GET", "/api/published/{number}"): READERS,
     ("GET", "/api/published/{number}/files"): READERS,
     ("POST", "/api/datasets/{dataset}/profile"): ANALYSTS,
+    ("GET", "/api/jobs/{number}"): READERS,
+    ("POST", "/api/jobs/{number}/cancel"): OWNERS | ANALYSTS,
     ("GET", "/api/datasets/{dataset}/boards"): OWNERS | ANALYSTS,
     ("GET", "/api/datasets/{dataset}/boards/{board}"): OWNERS | ANALYSTS,
     ("POST", "/api/datasets/{dataset}/boards/{board}"): ANALYSTS,
@@ -100,11 +104,16 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/requests"): ANALYSTS,
     ("POST", "/api/requests/{request}/grant"): STEWARDS,
     ("POST", "/api/requests/{request}/refuse"): STEWARDS,
+    ("GET", "/api/schedules"): ALL,
+    ("POST", "/api/datasets/{dataset}/schedules"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/schedules/preview"): ANALYSTS,
+    ("POST", "/api/schedules/{schedule}/end"): OWNERS | ANALYSTS,
     ("GET", "/api/people"): OWNERS,
     ("POST", "/api/people"): OWNERS,
     ("POST", "/api/people/{person}/role"): OWNERS,
     ("POST", "/api/people/{person}/tokens"): OWNERS,
     ("POST", "/api/people/{person}/revoke"): OWNERS,
+    ("POST", "/api/people/{person}/sign-on"): OWNERS,
     ("GET", "/api/audit"): AUDITORS,
     ("GET", "/api/ledger/verify"): AUDITORS,
     ("POST", "/api/ledger/acknowledge"): OWNERS,
@@ -130,6 +139,7 @@ WHOLE = frozenset(
         ("POST", "/api/people/{person}/role"),
         ("POST", "/api/people/{person}/tokens"),
         ("POST", "/api/people/{person}/revoke"),
+        ("POST", "/api/people/{person}/sign-on"),
         ("GET", "/api/audit"),
         ("GET", "/api/ledger/verify"),
         ("POST", "/api/ledger/acknowledge"),
@@ -285,8 +295,12 @@ class Access:
             person = people_of(self._ledger.look()).get(name)
             if person is None or person.left or person.role is not role:
                 raise BadParameter("name", name, f"must be added first, as {role.value}")
+        return self.issue_for(name, role, timedelta(days=days), by=by)
+
+    def issue_for(self, name: str, role: Role, lasts: timedelta, *, by: str | None = None) -> str:
+        """A token of any length, for somebody who is known to have this role; else it is good for nothing."""
         identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
-        expires = self._clock() + timedelta(days=days)
+        expires = self._clock() + lasts
         record = TokenRecord(
             token=identity,
             name=check_name(name, "name"),
@@ -294,7 +308,7 @@ class Access:
             digest=_digest(secret),
             expires=expires.isoformat(timespec="seconds"),
         )
-        self._ledger.owner.record(record.kind, record.body(), by=by)
+        self._ledger.owner.record(record.kind, record.body(), by=name if by is None else by)
         self.tokens()
         return f"{PREFIX}_{identity}_{secret}"
 

@@ -1,7 +1,8 @@
 """curator.toml: where the ledger and the data are, what is declared of the data, and what the service allows.
 
     [server]    data = "data"  ledger = "curator.ledger"  quantum = 0.25  host = "127.0.0.1"  port = 8750
-                wire, hosts, proxies, certificate, certificate_key, engines, grid, witness, log
+                wire, hosts, proxies, certificate, certificate_key, engines, grid, witness, log, audit
+    [sign_on]   issuer, client, secret, redirect, claim, hours: a provider of OpenID Connect
     [limits]    requests_per_second, burst, under_way, body, patience, groups, tables, planning, deadline, memory
     [datasets.hospital]         budget = {epsilon = "2", delta = "1e-9"}  protects = "one patient"
     [datasets.hospital.tables.visits]   as in declarations.py
@@ -24,6 +25,8 @@ from pydantic import Field, StrictInt, StrictStr
 
 from discreet.curator.limits import Limits
 from discreet.curator.service import declarations
+from discreet.curator.service.identity_provider import check_address
+from discreet.curator.service.reply_timing import Steps
 from discreet.curator.service.sections import Flag, OptionalText, Section, Text, must, read_section, reads, table_of
 from discreet.errors import BadParameter
 from discreet.exact import number
@@ -53,6 +56,13 @@ def _optional_quantum(value: Any, place: str) -> Fraction | None:
     return None if value is None else _quantum(value, place)
 
 
+def _safe_address(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise BadParameter(place, value, "must be an address")
+    return check_address(value, place)
+
+
+_STEPS = 'must be "geometric", "double" or "even"'
 Texts = Annotated[list[Annotated[StrictStr, Field(min_length=1)]], must("must be a list of texts")]
 
 
@@ -72,8 +82,40 @@ class ConfiguredDataset(Section):
     """Why its people have a budget of their own, though they look like people who have one already; it is recorded."""
     quantum: Annotated[Fraction | None, reads(_optional_quantum)] = None
     """Of its own grid of time; the server's, if left out."""
+    grid: Annotated[Steps | None, must(_STEPS)] = None
+    """Of its own grid of time; the server's, if left out."""
     prepared: Flag = False
     """Whether questions are answered from private copies of its files, sorted by unit."""
+
+
+class SignOnConfig(Section):
+    """The ``[sign_on]`` table: who says who somebody is."""
+
+    issuer: Annotated[str, reads(_safe_address)]
+    client: Text
+    """What the provider calls this service."""
+    secret: OptionalText = None
+    """The file that holds the client's secret."""
+    redirect: Annotated[str, reads(_safe_address)]
+    """The address of the page, as the provider knows it."""
+    claim: Annotated[Literal["sub", "email"], must('must be "sub" or "email"')] = "sub"
+    hours: Annotated[StrictInt, Field(ge=1, le=168), must("must be a whole number from 1 to 168")] = 8
+    """How long somebody who signed on need not do so again."""
+
+    def read_secret(self) -> str | None:
+        """The client's secret, from a file that is its owner's alone."""
+        if self.secret is None:
+            return None
+        file = Path(self.secret)
+        try:
+            text, mode = file.read_text(encoding="utf-8").strip(), file.stat().st_mode
+        except (OSError, UnicodeDecodeError):
+            raise BadParameter("sign_on.secret", file.name, "must be a file that can be read") from None
+        if mode & 0o077 or not text:
+            raise BadParameter(
+                "sign_on.secret", file.name, "must hold the secret, and be for its owner alone: chmod 600"
+            )
+        return text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +137,7 @@ class Config:
     """Engine processes of each data set, and so questions about it that are computed at the same time."""
     quantum: Fraction = Fraction(1, 4)
     """Replies to questions leave on a grid of time that starts with so many seconds."""
-    grid: str = "geometric"
+    grid: Steps = "geometric"
     hosts: tuple[str, ...] = ()
     """Names that the service answers to, besides those of this machine."""
     proxies: tuple[str, ...] = ()
@@ -108,8 +150,12 @@ class Config:
     """A second place that remembers how far the ledger had come."""
     log: str = "text"
     """How the log is written: "text", or "json" for programs."""
+    audit: str | Path | None = None
+    """Where everything that is recorded goes as JSON lines: a file, "syslog", or "syslog:/a/socket"."""
     copies: Path = Path("prepared")
     """Where prepared copies are kept."""
+    sign_on: SignOnConfig | None = None
+    """The provider with which people sign on; without one they have tokens."""
     limits: Limits
     datasets: Mapping[str, ConfiguredDataset]
 
@@ -145,18 +191,19 @@ class ServerSection(Section):
     processes: Annotated[StrictInt, Field(ge=0, le=64), must("must be an integer up to 64")] = 1
     engines: Annotated[StrictInt, Field(ge=1, le=64), must("must be an integer from 1 to 64")] = ENGINES
     quantum: Annotated[Fraction, reads(_quantum)] = Fraction(1, 4)
-    grid: Annotated[Literal["geometric", "even"], must('must be "geometric" or "even"')] = "geometric"
+    grid: Annotated[Steps, must(_STEPS)] = "geometric"
     hosts: Texts = Field(default_factory=list)
     proxies: Texts = Field(default_factory=list)
     certificate: OptionalText = None
     certificate_key: OptionalText = None
     witness: OptionalText = None
     log: Annotated[Literal["text", "json"], must('must be "text" or "json"')] = "text"
+    audit: OptionalText = None
 
 
 def config_of(data: Mapping[str, Any], folder: Path) -> Config:
     """The configuration that a parsed file holds; paths are relative to ``folder``."""
-    file = table_of(dict(data), "config", ("server", "limits", "datasets"))
+    file = table_of(dict(data), "config", ("server", "sign_on", "limits", "datasets"))
     server = read_section(ServerSection, file.get("server", {}), "server")
     return Config(
         data=folder / server.data,
@@ -176,10 +223,23 @@ def config_of(data: Mapping[str, Any], folder: Path) -> Config:
         certificate_key=None if server.certificate_key is None else folder / server.certificate_key,
         witness=_place(server.witness, folder),
         log=server.log,
+        audit=server.audit if _is_syslog(server.audit) else folder / str(server.audit),
         copies=_copies(folder, server),
+        sign_on=_sign_on(file.get("sign_on"), folder),
         limits=_limits(file.get("limits", {})),
         datasets=_datasets(file.get("datasets", {})),
     )
+
+
+def _is_syslog(audit: str | None) -> bool:
+    return audit is None or audit.partition(":")[0] == "syslog"
+
+
+def _sign_on(data: Any, folder: Path) -> SignOnConfig | None:
+    if data is None:
+        return None
+    section = read_section(SignOnConfig, data, "sign_on")
+    return section if section.secret is None else section.model_copy(update={"secret": str(folder / section.secret)})
 
 
 def _place(text: str | None, folder: Path) -> str | Path | None:

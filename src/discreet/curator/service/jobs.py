@@ -22,9 +22,6 @@ from discreet.curator.service.open_datasets import OpenDataset
 from discreet.curator.service.service import Curator, read_answer
 from discreet.errors import EngineFailed, ServiceBusy
 from discreet.ledger.charges import Charge
-from discreet.privacy.promises.events import Event
-from discreet.privacy.promises.measures import Measure
-from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.serialize import dump
 from discreet.session.backend import Backend
 from discreet.session.ledger_budget import AlreadyCharged, RetryBudget
@@ -72,22 +69,6 @@ class Job:
     begun: threading.Event = field(default_factory=threading.Event)
 
 
-class Announced(RetryBudget):
-    """A budget that reports when it was charged."""
-
-    def announce(self, paid: Callable[[int], None]) -> Announced:
-        """Call this with the number of the charge."""
-        self._paid = paid
-        return self
-
-    def spend(self, what: Event | Measure) -> Receipt:
-        """Pay durably, then say so."""
-        receipt = super().spend(what)
-        if self.charge is not None:
-            self._paid(self.charge.sequence)
-        return receipt
-
-
 class Jobs:
     """The jobs of one server process."""
 
@@ -104,10 +85,11 @@ class Jobs:
         if not self._free.acquire(blocking=False):
             raise ServiceBusy("other jobs are being worked on; nothing was spent, ask again later")
         job = Job(name, caller.name)
-        budget = Announced(
+        budget = RetryBudget(
             self._curator.ledger, name, caller.name, key=key or secrets.token_hex(16), query=question.query,
             parameters=question.parameters,
-        ).announce(lambda number: self._paid(job, number))  # fmt: skip
+        )  # fmt: skip
+        budget.paid = lambda number: self._paid(job, number)
         threading.Thread(target=self._work, args=(job, opened, question, budget), daemon=True).start()
         job.begun.wait()
         if isinstance(job.refused, AlreadyCharged):
@@ -158,7 +140,7 @@ class Jobs:
         self._jobs[number] = job
         job.begun.set()
 
-    def _work(self, job: Job, opened: OpenDataset, question: JobQuestion, budget: Announced) -> None:
+    def _work(self, job: Job, opened: OpenDataset, question: JobQuestion, budget: RetryBudget) -> None:
         began = time.monotonic()
         try:
             stored = self._made(job, opened, question, budget, began)
@@ -175,7 +157,7 @@ class Jobs:
                 self._jobs.pop(job.number, None)
             job.begun.set()
 
-    def _made(self, job: Job, opened: OpenDataset, question: JobQuestion, budget: Announced, began: float) -> bytes:
+    def _made(self, job: Job, opened: OpenDataset, question: JobQuestion, budget: RetryBudget, began: float) -> bytes:
         """What will be stored; after the payment every failure is one and the same."""
         held = ExitStack()
 

@@ -122,10 +122,14 @@ class OpenDatasets:
         for opened in self._open.values():
             opened.engine.close()
 
-    def engines(self) -> list[Isolated]:
-        """The engines of all data sets that are open."""
+    def engines(self) -> dict[str, Isolated]:
+        """The engines of all data sets that are open, by their names."""
         with self._lock:
-            return [opened.engine for opened in self._open.values()]
+            return {name: opened.engine for name, opened in self._open.items()}
+
+    def is_open(self, name: str) -> bool:
+        """Whether somebody has asked about a data set of this name."""
+        return name in self._open
 
     def left_out(self) -> dict[str, tuple[str, ...]]:
         """The columns that came after a data set was registered, by its name."""

@@ -30,7 +30,9 @@ from discreet.curator.limits import Limits, Meter, check_number, check_size
 from discreet.curator.planning import Planning
 from discreet.curator.service import declarations, serialize
 from discreet.curator.service.access import Access, Caller
+from discreet.curator.service.audit_export import AuditExport
 from discreet.curator.service.budget_requests import BudgetRequests
+from discreet.curator.service.cancelling import CANCELLED, cancelled_charges
 from discreet.curator.service.config import Config
 from discreet.curator.service.copies.lease import Lease
 from discreet.curator.service.copies.marker import mark
@@ -53,6 +55,7 @@ from discreet.curator.service.questions import (
 )
 from discreet.curator.service.readiness import Readiness
 from discreet.curator.service.reply_timing import Grid
+from discreet.curator.service.sign_on import SignOn
 from discreet.errors import (
     AlreadyProtected,
     BadParameter,
@@ -133,16 +136,18 @@ class Curator:
         self.ledger = ledger
         self.access = Access(ledger, clock)
         self.people = Staff(ledger)
+        self.sign_on = None if config.sign_on is None else SignOn.configured(ledger, self.access, config.sign_on)
         self.requests = BudgetRequests(ledger, clock)
         self.meter = Meter(config.limits)
         self.anonymous_meter = Meter(ANONYMOUS_LIMITS)
         self.planning = Planning(config.limits)
-        self.grid = Grid(float(config.quantum), config.grid == "even")
+        self.grid = Grid(float(config.quantum), config.grid)
         self.open_datasets = OpenDatasets(config)
         self.readiness = Readiness(ledger, _folders(config))
         self._clock = clock
         self.at = at
-        self._kept: list[Lease | Publisher] = []
+        self.audit: AuditExport | None = None
+        self._kept: list[Lease | Publisher | AuditExport] = []
         """What is renewed while this serves."""
 
     def serve(self) -> None:
@@ -155,6 +160,14 @@ class Curator:
             self._kept.append(Lease(self.ledger, self.config.ledger))
         if self.config.witness is not None:
             self._kept.append(Publisher(self.ledger, self.config.witness))
+        if self.config.audit is not None:
+            position = self.config.copies.with_name("audit.position")
+            self.audit = AuditExport(self.ledger, self.config.audit, position)
+            self._kept.append(self.audit)
+
+    def now(self) -> datetime:
+        """The time by this service's clock."""
+        return self._clock()
 
     def cautions(self) -> list[str]:
         """What the owner should know: about where the ledger is stored, and about other ledgers on the same data."""
@@ -287,8 +300,9 @@ class Curator:
     def grid_of(self, name: str) -> Grid:
         """The grid of time on which answers about a data set leave."""
         configured = self.config.datasets.get(name)
-        own = None if configured is None else configured.quantum
-        return self.grid if own is None else Grid(float(own), self.config.grid == "even")
+        if configured is None:
+            return self.grid
+        return Grid(float(configured.quantum or self.config.quantum), configured.grid or self.config.grid)
 
     def grid_for(self, caller: Caller, name: str) -> Grid:
         """The same, for those who may know of the data set; for all others the server's."""
@@ -365,21 +379,24 @@ class Curator:
         return made or opened.plans.quick((caller.name, question.sql))
 
     def ask(
-        self, caller: Caller, name: str, question: AnyQuestion, key: str | None = None, *, began: float | None = None
+        self,
+        caller: Caller,
+        name: str,
+        question: AnyQuestion,
+        key: str | None = None,
+        *,
+        began: float | None = None,
+        paid: Callable[[int, Callable[[], None]], None] = lambda *_: None,
     ) -> Charge:
         """Pay for what is asked and answer it; the answer is in the charge that comes back, as it is stored.
 
         ``began`` is when the request came, by ``time.monotonic``: the answer is then stored on the grid of time.
+        ``paid`` is called with the number of the charge, before the data is read, and with what stops the engine.
         """
         registered, _ = self.dataset(caller, name)
         opened = self.open(registered)
-        before = None if key is None else self.ledger.charge_of(caller.name, key)
-        if isinstance(question, SqlQuestion | WorkloadQuestion):
-            question = question.fixed(None if before is None else before.record.parameters.get("asked_at"))
-        key = key or secrets.token_hex(16)
-        budget_store = RetryBudget(
-            self.ledger, name, caller.name, key=key, query=question.query, parameters=question.parameters
-        )
+        question, budget_store = self._under_key(caller, name, question, key)
+        budget_store.paid = lambda number: paid(number, opened.engine.stopper())
         backend = opened.backend.serving(budget_store)
         try:
             if isinstance(question, PlanQuestion):
@@ -398,7 +415,29 @@ class Curator:
         self.at("noise")
         if began is not None:
             self.grid_of(name).hold(began)
+        if charge.sequence in cancelled_charges(self.ledger.look()):
+            stored, words = dump(CANCELLED), None
         return self.ledger.store_answer(charge, stored, accuracy=words)
+
+    def charged_before(self, caller: Caller, name: str, question: AnyQuestion, key: str) -> Charge | None:
+        """What was charged for this question under this key, without waiting for an engine; KeyReused for another."""
+        self.dataset(caller, name)
+        _, budget_store = self._under_key(caller, name, question, key)
+        try:
+            budget_store.check_new()
+        except AlreadyCharged as before:
+            return before.charge
+        return None
+
+    def _under_key(
+        self, caller: Caller, name: str, question: AnyQuestion, key: str | None
+    ) -> tuple[AnyQuestion, RetryBudget]:
+        """A question as its key has it, and what pays for it."""
+        before = None if key is None else self.ledger.charge_of(caller.name, key)
+        if isinstance(question, SqlQuestion | WorkloadQuestion):
+            question = question.fixed(None if before is None else before.record.parameters.get("asked_at"))
+        query, parameters, key = question.query, question.parameters, key or secrets.token_hex(16)
+        return question, RetryBudget(self.ledger, name, caller.name, key=key, query=query, parameters=parameters)
 
     def _answered(
         self, backend: Backend, question: AnyQuestion, program: Program, budget_store: LedgerBudget
@@ -465,12 +504,16 @@ class Curator:
         limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
         return datetime.fromisoformat(charge.entry.time) + limit - self._clock()
 
+    def is_under_way(self, charge: Charge) -> bool:
+        """Whether an answer to a charge without one may still come."""
+        return self._under_way_for(charge) > timedelta(0)
+
     def check_answered(self, charge: Charge) -> None:
         """Refuse to show an answer that is not stored: it is under way, or it was lost and will never come."""
         if not charge.pending:
             return
         check_no_job(charge.record.parameters)
-        if self._under_way_for(charge) > timedelta(0):
+        if self.is_under_way(charge):
             raise Refusal(503, "UnderWay", "this query is being answered; look again in a few seconds")
         raise EngineFailed
 

@@ -1,6 +1,6 @@
 // Asking: the question, its price and error bars before it is paid, and its answer.
 
-import { at, everything, get, newKey, post } from "./api.js";
+import { Refused, at, everything, get, newKey, post } from "./api.js";
 import { answerView } from "./answer.js";
 import { builder } from "./builder.js";
 import { bar, complaint, cost, download, h, later, show, when } from "./dom.js";
@@ -8,6 +8,10 @@ import { drawPreview, priceControl } from "./preview.js";
 import { firstQuestion, schemaPanel } from "./schema.js";
 import { editor } from "./sql.js";
 
+/** What the answers of this tab took, by their text, in seconds: nobody else is told. */
+const took = new Map();
+/** Seconds after which a question is looked at as a job. */
+const WAIT = 3;
 export const draft = { sql: "", mode: "price", epsilon: "0.3", error: "25", confidence: "0.95", rows: "1000", dataset: "" };
 
 export async function askView(place) {
@@ -44,7 +48,7 @@ export async function askView(place) {
     try {
       const rows = Number(draft.rows);
       const data = await post(at("datasets", draft.dataset, "preview"), { ...question(), rows: rows >= 1 ? rows : null }, state.controller.signal);
-      state.expected = data.seconds;
+      state.expected = took.get(draft.sql.trim()) ?? Math.max(0, ...[...took.values()].slice(-5));
       state.affordable = data.affordable;
       drawPreview(preview, data, draft, state, soon);
       drawEarlier();
@@ -80,8 +84,12 @@ export async function askView(place) {
     drawButton();
     show(result, progress(state.expected, () => state.waiting.abort()));
     result.scrollIntoView({ behavior: "smooth", block: "nearest" });
+    const started = performance.now();
     try {
-      const data = await patiently(() => post(at("datasets", draft.dataset, route), body, state.waiting.signal));
+      const begun = await patiently(() => post(at("datasets", draft.dataset, route), { ...body, wait: WAIT }, state.waiting.signal));
+      const data = begun.state ? await finished(begun.number, result, state.waiting.signal) : begun;
+      took.delete(draft.sql.trim());
+      took.set(draft.sql.trim(), (performance.now() - started) / 1000);
       state.charges = await everything("/api/answers", "charges", "number");
       show(result, answerView(data, state.charges.findIndex((one) => one.number === data.number) + 1));
       state.budget = (await get("/api/budget")).find((one) => one.population === schema.population);
@@ -141,6 +149,23 @@ function progress(expected, stop) {
   }, 500);
   return node;
 }
+
+/** The answer of a job, which can be cancelled meanwhile. */
+async function finished(number, result, signal) {
+  const cancel = h("button", { class: "plain", id: "cancel", onclick: () => { cancel.disabled = true; post(at("jobs", number, "cancel"), {}); } }, "Cancel it (it stays paid)");
+  result.querySelector("#stop")?.before(cancel);
+  for (;;) {
+    const job = await get(at("jobs", number), signal);
+    if (job.state === "done") return job.answer;
+    if (job.state !== "running") throw new Refused(409, ENDS[job.state] || ENDS.failed);
+    await new Promise((done) => { setTimeout(done, 1000); });
+  }
+}
+const ENDS = {
+  cancelled: { kind: "Cancelled", message: "This question was cancelled after it was paid.", hint: "Running it again costs again." },
+  failed: { kind: "EngineFailed", message: "This question could not be answered; it stays paid.", hint: "Running it again costs again." },
+  lost: { kind: "EngineFailed", message: "The server ended while it answered; the question stays paid.", hint: "Running it again costs again." },
+};
 
 /** A connection that breaks is tried again under the same key: nothing is charged twice. */
 async function patiently(f) {

@@ -6,6 +6,9 @@ import { askView } from "./ask.js";
 import { boardsView } from "./boards.js";
 import { historyView } from "./history.js";
 import { learnView } from "./learn.js";
+import * as signOn from "./signon.js";
+import { requestsView } from "./requests.js";
+import { schedulesView } from "./schedules.js";
 import { analystsView, datasetsView, ledgerView } from "./owner.js";
 import { syntheticView } from "./synthetic.js";
 import { tablesView } from "./tables.js";
@@ -13,12 +16,14 @@ import { verifyView } from "./verify.js";
 import { alertsView, profilesView } from "./watch.js";
 
 const VIEWS = {
-  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], synthetic: ["Rows", syntheticView], tables: ["Tables", tablesView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
-  owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], profiles: ["Profiles", profilesView], ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
+  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], schedules: ["Schedules", schedulesView], requests: ["Requests", requestsView], synthetic: ["Rows", syntheticView], tables: ["Tables", tablesView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
+  owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], requests: ["Requests", requestsView], profiles: ["Profiles", profilesView], ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
+  steward: { requests: ["Requests", requestsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
+  auditor: { ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
   nobody: { signin: ["Sign in", signInView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
 };
 const bar = document.getElementById("bar"), main = document.getElementById("main");
-let me = null, leave = () => {}, turn = 0;
+let me = null, leave = () => {}, turn = 0, refused = null;
 
 function role() { return me ? me.role : "nobody"; }
 
@@ -44,7 +49,7 @@ async function route() {
   const mine = ++turn, place = h("div", {}, h("p", { class: "empty", "aria-busy": "true" }, "…"));
   show(main, place);
   try {
-    const ended = (await views[current][1](place, rest.map(decodeURIComponent))) || (() => {});
+    const ended = (await views[current][1](place, rest.map(decodeURIComponent), me)) || (() => {});
     if (mine === turn) leave = ended; else ended();
     if (!place.querySelector("h1")) place.prepend(h("h1", { class: "unseen" }, views[current][0])); // for screen readers
   } catch (error) {
@@ -85,6 +90,13 @@ function signInView(place) {
     h("button", { class: "main", type: "submit" }, "Sign in"),
     wrong,
     h("p", { class: "quiet small" }, "No token? ", h("a", { href: "#learn" }, "Learn about differential privacy"), " is open to everybody."));
+  if (refused) show(wrong, complaint(refused));
+  refused = null;
+  const elsewhere = h("div", {});
+  form.querySelector("h1 + p").after(elsewhere);
+  signOn.provider().then((there) => there && show(elsewhere,
+    h("button", { class: "main provider", type: "button", onclick: () => signOn.begin(there) }, `Sign on with ${new URL(there.address).hostname}`),
+    h("p", { class: "quiet small" }, "Or with a token, as programs do:")));
   show(place, form);
   input.focus();
 }
@@ -92,6 +104,7 @@ function signInView(place) {
 window.addEventListener("hashchange", route);
 window.addEventListener("unhandledrejection", (event) => toast(event.reason?.message || "something went wrong", "bad"));
 
+try { await signOn.end(); } catch (error) { refused = error; }
 if (token.get()) {
   try { me = await get("/api/me"); } catch { token.drop(); }
 }
