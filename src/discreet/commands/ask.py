@@ -249,8 +249,8 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
             if script is not None:
                 raise BadParameter("script", str(script), "must be left out for a curator: its page saves scripts")
             remote = open_remote(file, token_file, dataset)
-            price = _price(epsilon, error, confidence) | {"delta": delta or None}
-            show_remote(remote.sql(sql, dialect=dialect or None), price, as_json, retry_key or None)
+            remote_price = _price(epsilon, error, confidence) | {"delta": delta or None}
+            show_remote(remote.sql(sql, dialect=dialect or None), remote_price, as_json, retry_key or None)
             return
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
