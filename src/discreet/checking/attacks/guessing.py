@@ -71,12 +71,12 @@ def averaging(*, epsilon: Number = 1, repeats: int = 1000, trials: int = 200) ->
         "averaging",
         f"how often a secret bit is guessed from the mean of {repeats} answers",
         (
-            Row(f"each answer at epsilon {total}, only the first is paid", attack(total)),
+            Row(f"each answer at epsilon {total}, only the first is charged", attack(total)),
             Row(
                 f"all {repeats} answers paid from epsilon {total}", attack(total / repeats), most_guessed(float(total))
             ),
         ),
-        "The ledger charges every answer: a query that is asked again is paid again, or refused.",
+        "The ledger charges every answer: a query that is asked again is charged again, or refused.",
     )
 
 

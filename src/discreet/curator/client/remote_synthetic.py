@@ -24,7 +24,7 @@ def wait_for(state: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     if shown["state"] == "failed":
         raise EngineFailed
     if shown["state"] == "lost":
-        raise LedgerUnavailable("the job was paid, and lost with a server that ended")
+        raise LedgerUnavailable("the job was charged, and lost with a server that ended")
     result: Mapping[str, Any] = shown["result"]
     return result
 

@@ -92,11 +92,11 @@ class _Numbers(Collector):
             (((name, str(status)), many) for (name, status), many in self._dataset_requests.items()),
         )  # fmt: skip
         yield _counters(
-            "discreet_dataset_charges", "questions about a data set that were charged, ever", ("dataset",),
+            "discreet_dataset_charges", "queries about a data set that were charged, ever", ("dataset",),
             (((name,), many) for name, many in dict(state.charged).items()),
         )  # fmt: skip
         yield _gauges(
-            "discreet_dataset_waiting", "questions that wait for an engine process", "dataset",
+            "discreet_dataset_waiting", "queries that wait for an engine process", "dataset",
             ((name, engine.waiting) for name, engine in engines.items()),
         )  # fmt: skip
         mismatch = curator.ledger.mismatch is not None

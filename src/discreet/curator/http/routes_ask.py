@@ -27,7 +27,7 @@ _ASKING = 32
 """Questions of all analysts together that one server process works on at the same time."""
 _PLANNING = 32
 """Previews of several questions that wait for a place in one server process, beside all other requests."""
-_JOB: dict[int | str, dict[str, Any]] = {202: {"model": responses.JobOut, "description": "paid, and still running"}}
+_JOB: dict[int | str, dict[str, Any]] = {202: {"model": responses.JobOut, "description": "charged, and still running"}}
 _LOOK = 0.1
 """Seconds after which it is looked again whether a client is still there."""
 

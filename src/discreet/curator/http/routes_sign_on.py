@@ -33,7 +33,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         try:
             return responses.SignOnOut(provider=responses.SignOnProvider(**curator.sign_on.provider.authorization()))
         except SignOnRefused as refused:
-            log.warning("nobody can sign on: %s", refused)
+            log.warning("sign-on does not work: %s", refused)
             raise Refusal(503, "NoSignOn", "the provider cannot be reached; try again, or use a token") from None
 
     @app.post("/api/sign-on", status_code=201)

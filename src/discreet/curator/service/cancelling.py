@@ -13,7 +13,7 @@ from discreet.curator.service.people import read_act
 from discreet.ledger.record_base import Record
 from discreet.ledger.state import State
 
-CANCELLED = error_body("Cancelled", "this question was cancelled after it was paid; nothing is given back")
+CANCELLED = error_body("Cancelled", "this query was cancelled after it was charged; nothing is given back")
 """What is stored in place of an answer."""
 
 

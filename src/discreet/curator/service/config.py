@@ -99,7 +99,7 @@ class SignOnConfig(Section):
     redirect: Annotated[str, reads(_safe_address)]
     """The address of the page, as the provider knows it."""
     claim: Annotated[Literal["sub", "email"], must('must be "sub" or "email"')] = "sub"
-    hours: Annotated[StrictInt, Field(ge=1, le=168), must("must be a whole number from 1 to 168")] = 8
+    hours: Annotated[StrictInt, Field(ge=1, le=168), must("must be an integer from 1 to 168")] = 8
     """How long somebody who signed on need not do so again."""
 
     def read_secret(self) -> str | None:

@@ -59,7 +59,7 @@ class SignOn:
         def check(state: State) -> None:
             role_of(state, name)
             if subject is not None and self._links(state).get(subject, name) != name:
-                raise BadParameter("subject", subject, "must be new: somebody else signs on with it")
+                raise BadParameter("subject", subject, "must be new: another person signs on with it")
 
         record = SignOnRecord(name, self.provider.issuer, self.provider.claim, subject)
         return self.ledger.owner.record(record.kind, record.body(), by=by, check=check).sequence
@@ -77,7 +77,7 @@ class SignOn:
             raise Refusal(
                 403,
                 "NotLinked",
-                f"the provider calls you {subject!r}, and nobody here is linked to that: ask the owner of the data",
+                f"the provider calls you {subject!r}, and no account here is linked to that: ask the owner of the data",
             )
         return name, self.access.issue_for(name, role_of(state, name), self.lasts)
 

@@ -152,7 +152,7 @@ function progress(expected, stop) {
 
 /** The answer of a job, which can be cancelled meanwhile. */
 async function finished(number, result, signal) {
-  const cancel = h("button", { class: "plain", id: "cancel", onclick: () => { cancel.disabled = true; post(at("jobs", number, "cancel"), {}); } }, "Cancel it (it stays paid)");
+  const cancel = h("button", { class: "plain", id: "cancel", onclick: () => { cancel.disabled = true; post(at("jobs", number, "cancel"), {}); } }, "Cancel it (it stays charged)");
   result.querySelector("#stop")?.before(cancel);
   for (;;) {
     const job = await get(at("jobs", number), signal);
@@ -162,9 +162,9 @@ async function finished(number, result, signal) {
   }
 }
 const ENDS = {
-  cancelled: { kind: "Cancelled", message: "This question was cancelled after it was paid.", hint: "Running it again costs again." },
-  failed: { kind: "EngineFailed", message: "This question could not be answered; it stays paid.", hint: "Running it again costs again." },
-  lost: { kind: "EngineFailed", message: "The server ended while it answered; the question stays paid.", hint: "Running it again costs again." },
+  cancelled: { kind: "Cancelled", message: "This query was cancelled after it was charged.", hint: "Running it again costs again." },
+  failed: { kind: "EngineFailed", message: "This query could not be answered; it stays charged.", hint: "Running it again costs again." },
+  lost: { kind: "EngineFailed", message: "The server ended while it answered; the query stays charged.", hint: "Running it again costs again." },
 };
 
 /** A connection that breaks is tried again under the same key: nothing is charged twice. */

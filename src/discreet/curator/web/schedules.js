@@ -16,11 +16,11 @@ export async function schedulesView(place) {
 
 function item(one, again) {
   const state = one.ended ? "ended" : one.next ? `next ${when(one.next)}` : "over";
-  const spends = one.price.epsilon || one.price.rho ? `${cost({ epsilon: one.price.epsilon, rho: one.price.rho })} each` : "paid already";
+  const spends = one.price.epsilon || one.price.rho ? `${cost({ epsilon: one.price.epsilon, rho: one.price.rho })} each` : "charged already";
   return h("li", { class: one.next ? "" : "gone" },
     h("div", { class: "head" }, h("b", {}, `Every ${one.every} at ${one.at} UTC, until ${one.until}`), h("span", { class: "grow" }), h("span", { class: "chip" }, state),
       one.next ? h("button", { class: "plain small bad", onclick: async () => {
-        try { await post(at("schedules", one.schedule, "end"), { reason: "ended on the page" }); toast("Ended; what was paid stays paid"); again(); } catch (error) { toast(error.message, "bad"); }
+        try { await post(at("schedules", one.schedule, "end"), { reason: "ended on the page" }); toast("Ended; what was charged stays charged"); again(); } catch (error) { toast(error.message, "bad"); }
       } }, "End") : null),
     one.board ? h("p", {}, `dashboard ${one.board}`) : one.sqls.map((sql) => h("pre", { class: "small" }, sql)),
     h("p", { class: "quiet small" }, `${one.dataset} · ${spends} · ${one.left} to come`),
@@ -38,7 +38,7 @@ function form(datasets, again) {
   const send = async (preview) => {
     try {
       const made = await post(at("datasets", dataset.value, "schedules", ...(preview ? ["preview"] : [])), body());
-      if (!preview) { toast("Set; nothing is paid before its first run"); again(); return; }
+      if (!preview) { toast("Set; nothing is charged before its first run"); again(); return; }
       const [each] = made.previews;
       show(shown, h("p", {}, `${made.left} runs, ${each.cost} each; left now: ${each.remaining}.`));
     } catch (error) { show(shown, complaint(error)); }

@@ -18,7 +18,7 @@ export async function tablesView(place, [number]) {
   const format = h("select", { id: "format" }, ["csv", "xlsx", "parquet"].map((one) => h("option", { value: one }, one)));
   const rows = h("input", { id: "rows", type: "checkbox", onchange: later });
   const list = h("div", { class: "tables" }), errors = h("div", { class: "errors", "aria-live": "polite" });
-  const result = h("section", { class: "card result", "aria-live": "polite" }, h("p", { class: "quiet" }, "Whole numbers that add up at every level and in every table, for one charge."));
+  const result = h("section", { class: "card result", "aria-live": "polite" }, h("p", { class: "quiet" }, "Integers that add up at every level and in every table, for one charge."));
   const publish = h("button", { class: "main", id: "publish", onclick: begin, disabled: true }, "Publish");
   const more = h("button", { class: "plain", id: "more", onclick: () => { tables.push(empty()); draw(); } }, "One more table");
 
@@ -84,7 +84,7 @@ export async function tablesView(place, [number]) {
   function done(job) {
     publish.disabled = job.state === "running";
     if (job.state === "running") {
-      show(result, h("p", { "aria-busy": "true" }, "It is paid. The tables are being made…"));
+      show(result, h("p", { "aria-busy": "true" }, "It is charged. The tables are being made…"));
       clearTimeout(timer);
       timer = setTimeout(() => look(job.number), 500);
     } else if (job.state === "done") {
@@ -95,7 +95,7 @@ export async function tablesView(place, [number]) {
         card.consequence.map((text) => h("p", { class: "quiet small" }, text)),
         h("button", { class: "main", id: "download", onclick: () => save(job.number) }, "Download tables"));
     } else {
-      show(result, h("p", { class: "complaint" }, job.state === "lost" ? "This job was paid, and lost with a server that ended." : "The engine could not finish; what was spent stays spent."));
+      show(result, h("p", { class: "complaint" }, job.state === "lost" ? "This job was charged, and lost with a server that ended." : "The engine could not finish; what was spent stays spent."));
     }
   }
 

@@ -201,7 +201,7 @@ def _clique(plan: HierarchicalPlan, names: Sequence[str]) -> Clique:
 
 
 def _check_size(households: HierarchicalPlan, size: str) -> None:
-    must = "must be a published column of households with whole numbers, none missing: dp.keys([1, 2], nullable=False)"
+    must = "must be a published column of households with integers, none missing: dp.keys([1, 2], nullable=False)"
     if size not in _names(households):
         raise BadParameter("size", size, must)
     labels = households.domain[size].labels

@@ -175,7 +175,7 @@ def _with_mode(select: exp.Select) -> None:
     keys = [part for part in select.expressions if part not in modes]
     calls = [part for key in keys for part in key.find_all(exp.Anonymous) if spelled(part.this).lower() in NAMES]
     if len(modes) > 1 or calls or any(select.args.get(part) for part in ("having", "qualify", "distinct")):
-        raise Unsupported("MODE beside other aggregates", "ask it as a question of its own, beside the keys alone")
+        raise Unsupported("MODE beside other aggregates", "ask it as a query of its own, beside the keys alone")
     value, names = _mode_of(modes[0].unalias()), [part.alias or part.output_name for part in keys]
     count = exp.Anonymous(this="COUNT", expressions=[value])
     inner = exp.Select(**{part: select.args[part] for part in ("from_", "joins", "where") if select.args.get(part)})
