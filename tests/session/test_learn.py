@@ -201,5 +201,5 @@ def test_a_regression_of_too_few_units_to_choose_bounds_is_no_estimate_and_no_er
     columns = {"x": bounds(0, 9), "y": bounds(0, 9)}
     few = table({"id": [1, 1, 2], "x": [1, 2, 3], "y": [1, 2, 3]}, unit="id", columns=columns, max_rows="auto")
     own = Session(t=few, budget=ZCDP(1))
-    with pytest.raises(NoEstimate, match="was paid for"):
+    with pytest.raises(NoEstimate, match="was charged"):
         own.learn(LinearRegression, "t", features=["x"], target="y", rho="0.01")
