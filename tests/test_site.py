@@ -238,7 +238,7 @@ def test_pictures_are_drawn_and_small(site: Path) -> None:
         assert len(picture) < 100_000
     assert anatomy.FILE.read_text() == anatomy.draw()
     taken = {path.stem for path in (site / "pictures").glob("*.png")}
-    assert taken == {*screens.SCREENS, "accuracy-clip", "accuracy-epsilon"}
+    assert taken == {*screens.SCREENS, "accuracy-clip", "accuracy-epsilon", "tree"}
 
 
 def test_the_tutorial_names_every_screen_of_the_curator() -> None:

@@ -64,7 +64,18 @@ def nested(
 
 @dataclass(frozen=True, eq=False)
 class NestedTables:
-    """The published tables of households and of persons, which fit to each other."""
+    """The published tables of households and of persons, which fit to each other.
+
+    >>> from discreet.synthetic.columns import whole
+    >>> from discreet.synthetic.hierarchical.plan import publication
+    >>> from discreet.synthetic.hierarchical.released import publish
+    >>> sizes = {"size": whole(1, 2, nullable=False)}
+    >>> homes = publish({"size": [1, 2]}, publication(["size"]), domain=sizes, rho=10**6)
+    >>> people = publish({"sex": ["f", "m", "f"]}, publication(["sex"]), domain={"sex": ["f", "m"]}, rho=10**6)
+    >>> both = nest(homes, people, "size")
+    >>> both.mismatches(), both.persons.count(0).tolist()
+    (0, [[2, 1, 0]])
+    """
 
     households: PublishedTables
     persons: PublishedTables
@@ -132,6 +143,15 @@ def nest(
     """Two publications made to fit: the whole numbers of persons are made again, with as many as live in households.
 
     The estimates of both stay as they are.
+
+    >>> from discreet.synthetic.columns import whole
+    >>> from discreet.synthetic.hierarchical.plan import publication
+    >>> from discreet.synthetic.hierarchical.released import publish
+    >>> sizes = {"size": whole(1, 2, nullable=False)}
+    >>> homes = publish({"size": [1, 2]}, publication(["size"]), domain=sizes, rho=10**6)
+    >>> people = publish({"sex": ["f", "m", "f"]}, publication(["sex"]), domain={"sex": ["f", "m"]}, rho=10**6)
+    >>> len(nest(homes, people, "size").rows()[1])
+    3
     """
     shared = check_nested(households.plan, persons.plan, size)
     plan, homes = persons.plan, households.row_codes()
