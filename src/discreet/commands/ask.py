@@ -256,7 +256,6 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
         options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows or AUTO)
         clause = take_privacy_clause(sql)[1]
-        price: dict[str, Any]
         if clause is not None and not (epsilon or error):
             price = {"confidence": confidence}
             epsilon, delta = clause.epsilon or "", delta or clause.delta or ""
