@@ -21,6 +21,7 @@ from tests.helpers.commands import run
 WITHOUT = {
     "demo": "a picture for people, on made-up data",
     "serve": 'runs until it is stopped; its log is JSON with log = "json"',
+    "receipt registry": "prints JSON and nothing else",
     "ledger export": "prints lines of JSON, for a copy elsewhere",
 }
 VISITS = ("--unit", "person", "--max-rows", 1)

@@ -88,7 +88,7 @@ def test_terms_that_are_not_the_defaults_are_written(visits: str, capsys: pytest
         rule=dp.Rule.BASIC,
     )
     query = session.sql("SELECT COUNT(*) AS n\nFROM visits")
-    script = script_of(query.backend, query.text, query.offered(epsilon="0.1")).replace(
+    script = script_of(query.backend, query.text, query._offered(epsilon="0.1")).replace(
         "...,  # put", "{'town': ['a']},  #"
     )
     names, _ = run(script, capsys)

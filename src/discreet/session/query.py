@@ -79,7 +79,7 @@ class Query(Asked):
     """What is computed for it."""
     values: SubqueryValues | None = None
     """What is released first, if anything is; then the plan is for values in the middle of what they could be."""
-    own_price: Price | None = None
+    _own_price: Price | None = None
     """What its text says that it may cost."""
 
     def __repr__(self) -> str:
@@ -99,7 +99,7 @@ class Query(Asked):
             return self.values.text
         return as_sql(self.plan, {name: schema.fields for name, schema in self.backend.schemas.items()})
 
-    def offered(
+    def _offered(
         self,
         epsilon: Number | None = None,
         delta: Number | None = None,
@@ -109,11 +109,11 @@ class Query(Asked):
     ) -> Price:
         """What it may cost: as it is given here, or as the text says; never both."""
         given = Price(epsilon, delta, rho, error, confidence)
-        if self.own_price is None:
+        if self._own_price is None:
             return given
         if (given.epsilon, given.delta, given.rho, given.error) != (None, None, None, None):
             raise BadParameter("epsilon", given.epsilon, "must be left out: the text states the cost in OPTIONS(...)")
-        return replace(self.own_price, confidence=given.confidence)
+        return replace(self._own_price, confidence=given.confidence)
 
     def preview(
         self,
@@ -129,7 +129,7 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        program = program_of(self, self.offered(epsilon, delta, rho, error, confidence))
+        program = program_of(self, self._offered(epsilon, delta, rho, error, confidence))
         return program.previews(self.backend, rows)[0]
 
     def release(
@@ -142,21 +142,21 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        return release_query(self, self.offered(epsilon, delta, rho, error, confidence))
+        return release_query(self, self._offered(epsilon, delta, rho, error, confidence))
 
     def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
         check_whole([self])
-        quoted: Quote = program_of(self, self.offered(epsilon, delta, rho)).answer.quote
+        quoted: Quote = program_of(self, self._offered(epsilon, delta, rho)).answer.quote
         return quoted
 
     def explain(
         self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
-        if epsilon is None and rho is None and self.own_price is None:
+        if epsilon is None and rho is None and self._own_price is None:
             return Explanation("\n".join(tell(prepared, None) for prepared in prepared_of([self])))
-        return program_of(self, self.offered(epsilon, delta, rho)).explain()
+        return program_of(self, self._offered(epsilon, delta, rho)).explain()
 
     def script(
         self,
@@ -168,7 +168,7 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> str:
         """A Python program that declares the same tables, asks this query and prints its preview; holds no row."""
-        return script_of(self.backend, self.text, self.offered(epsilon, delta, rho, error, confidence))
+        return script_of(self.backend, self.text, self._offered(epsilon, delta, rho, error, confidence))
 
     def statements(
         self,
@@ -208,7 +208,7 @@ def read_query(backend: Backend, text: str, dialect: str | None = None) -> Query
     text, clause = take_privacy_clause(text)
     if clause is not None:
         bounded = replace(backend, schemas=clause.bounded(backend.schemas))
-        return replace(read_query(bounded, text, dialect), own_price=Price(clause.epsilon, clause.delta))
+        return replace(read_query(bounded, text, dialect), _own_price=Price(clause.epsilon, clause.delta))
     question = backend.read(text, dialect)
     if isinstance(question, Question):
         return query_of(backend, question)

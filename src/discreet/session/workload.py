@@ -28,7 +28,7 @@ def read_all(queries: Iterable[T | str], read: Callable[[str], T]) -> tuple[T, .
     read_queries = tuple(read(query) if isinstance(query, str) else query for query in queries)
     if not read_queries:
         raise BadParameter("queries", "none", "must be at least one query")
-    if any(getattr(query, "own_price", None) is not None for query in read_queries):
+    if any(getattr(query, "_own_price", None) is not None for query in read_queries):
         raise BadParameter("queries", "a text with OPTIONS(...)", "must state no cost: all have one cost together")
     return read_queries
 

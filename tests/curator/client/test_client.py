@@ -200,7 +200,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
 @pytest.mark.slow
 def test_a_remote_session_takes_the_same_parameters() -> None:
     """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
-    refused = {"with_columns", "quote", "statements", "pmw", "suggest_keys", "prepare", "learn", "compare"}
+    refused = {"with_columns", "quote", "script", "statements", "pmw", "suggest_keys", "prepare", "learn", "compare"}
     refused |= {"tabulate", "continual", "regress"}  # there it has a name
     pairs: tuple[tuple[type, type], ...] = (
         (Session, RemoteSession),

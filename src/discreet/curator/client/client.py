@@ -435,6 +435,7 @@ class RemoteQuery(Asked):
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
 
     quote = _refused("a quote", "preview shows what it costs")
+    script = _refused("a script", "the page of the curator saves one")
     statements = _refused("what an engine is asked", "query.explain(epsilon=...) shows the plan")
 
 
