@@ -34,7 +34,7 @@ MOST = {
     },
     "docs": {
         "query": 10,
-        "privacy cost, spend": 28,
+        "privacy cost, spend": 26,
         "confidence interval": 2,
         "integer": 0,
         "distinct values": 0,

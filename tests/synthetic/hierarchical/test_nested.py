@@ -107,10 +107,10 @@ def test_a_ledger_keeps_both(tmp_path: Any) -> None:
     ("session", "wanted", "words"),
     [
         ({}, nested(publication([("county", "tenure", "sex")]), HOMES, table="homes"), "same places"),
-        ({}, nested(PERSONS, publication([("block", "tenure")]), table="homes"), "whole numbers, none missing"),
-        ({}, nested(PERSONS, HOMES, table="homes", size="tenure"), "whole numbers"),
+        ({}, nested(PERSONS, publication([("block", "tenure")]), table="homes"), "integers, none missing"),
+        ({}, nested(PERSONS, HOMES, table="homes", size="tenure"), "integers"),
         ({"size": dp.keys([1, 2])}, nested(PERSONS, HOMES, table="homes"), "none missing"),
-        ({"size": dp.keys([-1, 2], nullable=False)}, nested(PERSONS, HOMES, table="homes"), "whole numbers"),
+        ({"size": dp.keys([-1, 2], nullable=False)}, nested(PERSONS, HOMES, table="homes"), "integers"),
         ({"persons_tenure": dp.keys(["own", "rent"])}, nested(PERSONS, HOMES, table="homes"), "same declaration"),
         ({}, nested(publication([("block", "sex"), ("tenure",)]), HOMES, table="homes"), "finest level and tenure"),
         (

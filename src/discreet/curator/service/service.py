@@ -125,7 +125,7 @@ def check_no_job(parts: Collection[str]) -> None:
     """Refuse to show what a job has stored as an answer to a question."""
     for kind, what in (("synthetic", "synthetic rows"), ("published", "tables")):
         if kind in parts:
-            raise Refusal(404, "NotFound", f"this was paid for {what}: look at /api/{kind} and its number")
+            raise Refusal(404, "NotFound", f"this was charged for {what}: look at /api/{kind} and its number")
 
 
 class Curator:
