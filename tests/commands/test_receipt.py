@@ -41,6 +41,7 @@ def test_receipts_are_checked_without_a_ledger(config: Path, tmp_path: Path) -> 
     receipt = tmp_path / "good.json"
     receipt.write_text(charge.proof)
     assert run("ledger", "verify", config, "--receipt", receipt).exit_code == 0
+    (tmp_path / "card.json").write_text(str(charge.card))
     record = run("receipt", "registry", tmp_path / "card.json", "--key", key)
     assert json.loads(record.stdout)["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": 1.0}
     (tmp_path / "noise").write_text("not json")

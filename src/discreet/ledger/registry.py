@@ -38,7 +38,7 @@ def registry_record(card: str, public_key: str) -> dict[str, Any]:
 
 def _record(body: Mapping[str, Any]) -> dict[str, Any]:
     price, budget = body["price"]["promise"], body["budget"]["promise"]
-    kinds = ", ".join(dict.fromkeys(_kinds(body["event"]["event"])))
+    kinds = ", ".join(dict.fromkeys(_kinds(body["event"])))
     limit = ", ".join(f"{name} {budget[name]}" for name in _NAMES if name in budget)
     rule = _RULES.get(str(body["rule"]), "The costs of all queries, chosen adaptively, are added.")
     return {
