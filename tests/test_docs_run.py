@@ -60,6 +60,7 @@ NOT_RUN = {
     },
 }
 # How a block of text that is no output begins -> what it is.
+REGISTERED = "tests/curator/http/test_routes_publication.py::test_tables_are_paid_once_and_their_files_are_stored"
 TEXT = {
     "CONTRIBUTING.md": {"errors.py": "the tree, which tests/test_docs.py reads", "def review": "a method of a class"},
     "docs/explanation/how-an-answer-is-made.md": {"   engine:": "a picture"},
@@ -76,6 +77,9 @@ TEXT = {
     "docs/tutorials/census-like-table.md": {
         'source = "people.csv"': "tests/commands/make/test_publish.py::test_tables_add_up_and_rows_have_them",
         "[[public_totals]]": "tests/commands/make/test_publish.py::test_public_totals_are_met",
+        "session = dp.connect": "tests/curator/client/test_remote_tables.py::test_tables_like_those_of_a_session",
+        "[[datasets": REGISTERED,
+        "[households]": "tests/commands/make/test_publish.py::test_persons_live_in_households",
     },
     "docs/how-to/sql-tools.md": {
         "$ psql": "tests/curator/wire/test_connection.py::test_psql_connects_lists_and_asks",

@@ -203,7 +203,7 @@ def test_numbers_for_people_are_written_by_one_function() -> None:
         "checking/attacks/membership", "checking/exact/interactive", "checking/exact/laws",
         "checking/sampling/distinguishers", "checking/sampling/audit", "checking/sampling/one_run",
         "continual/release", "local/means", "local/oracle", "mechanisms/base/law", "privacy/attacker/plots",
-        "privacy/attacker/loss", "errors",
+        "privacy/attacker/loss", "errors", "curator/service/reply_timing",
         "mechanisms/selection/randomized_response", "query/answer/answer_base", "query/resolve/unresolved",
     }  # fmt: skip
     machines = {"curator/http/metrics", "curator/planning", "curator/public_schema", "privacy/promises/record",

@@ -7,8 +7,9 @@ shows as a line of text, until somebody imports pyplot. So pictures are none of 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingExtra
 
@@ -30,6 +31,17 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
     return figure
+
+
+def coloured_boxes(axes: Any, boxes: Sequence[Any], values: Any, least: float, most: float) -> Any:
+    """Polygons whose colours say values on a logarithmic scale, added to axes; for the bar of their colours."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import LogNorm
+
+    scale = LogNorm(least, most, clip=True)
+    return axes.add_collection(
+        PolyCollection(boxes, array=values, cmap="cividis_r", norm=scale, edgecolors="white", linewidths=0.4)
+    )
 
 
 def _png(figure: Figure) -> bytes:

@@ -30,6 +30,7 @@ REFUSED = {"ledger acknowledge"}
 REQUESTS = "need a request: tests/commands/operate/test_budget_requests.py runs it with --json"
 ELSEWHERE = {"publish": "tests/commands/make/test_publish.py runs it with --json",
              "history": "needs a server: tests/commands/operate/test_remote.py runs it with --json",
+             "person sign-on": "needs a provider: tests/commands/operate/test_people.py runs it with --json",
              **dict.fromkeys(("request send", "request grant", "request refuse"), REQUESTS)}  # fmt: skip
 DELTA = ("--delta", "1e-9")
 COUNT = "SELECT COUNT(*) AS n FROM visits"

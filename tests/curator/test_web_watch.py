@@ -26,7 +26,7 @@ def test_alerts_profiles_and_prices(browser: Browser, served: tuple[Town, str]) 
     assert violations(browser) == []
     browser.click("nav a[href='#profiles']")
     says(browser, ".list", "town: people")
-    says(browser, ".result", "paid")
+    says(browser, ".result", "charged")
     assert violations(browser) == []
     browser.click("nav a[href='#ledger']")
     says(browser, ".entries", "epsilon")

@@ -333,7 +333,7 @@ def test_only_a_ledger_needs_what_ledgers_need(tmp_path: Path) -> None:
     assert (
         done.stdout.strip()
         == 'durable ledgers: an optional part is missing (extra "server"); pip install "fastapi>=0.115" '
-        '"prometheus-client>=0.21" "sqlalchemy>=2.0" "uvicorn>=0.34"'
+        '"joserfc>=1.0.3" "prometheus-client>=0.21" "sqlalchemy>=2.0" "uvicorn>=0.34"'
     )
     assert not path.exists()
 

@@ -38,7 +38,7 @@ def _end(value: Fraction | date) -> str:
     """The end of a bin in a text."""
     if isinstance(value, date):
         return value.isoformat()
-    return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
+    return str(value.numerator) if value.denominator == 1 else str(float(value))
 
 
 class Column(ABC):

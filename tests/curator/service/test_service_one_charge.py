@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
@@ -73,6 +73,9 @@ class EngineHere:
 
     def left_out(self) -> tuple[str, ...]:
         return ()
+
+    def stopper(self) -> Callable[[], None]:
+        return self.close
 
     def close(self) -> None:
         """Nothing is left open."""

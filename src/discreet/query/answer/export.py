@@ -177,6 +177,10 @@ class _Xlsx:
             self._append(about, [name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)])
         if kind is None:
             self._book.save(self._file)
+        else:  # sheets that were begun leave a file of their own unless they are ended
+            for sheet in self._book.worksheets:
+                sheet.close()
+                sheet._writer.cleanup()
 
     def write_table(self, piece: pa.Table) -> None:
         """Append some rows to the sheet."""

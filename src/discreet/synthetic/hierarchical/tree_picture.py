@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import Floats, Integers
-from discreet.picture import new_figure
+from discreet.picture import coloured_boxes, new_figure
 from discreet.synthetic.hierarchical.tree import Tree
 
 if TYPE_CHECKING:
@@ -28,13 +28,9 @@ def tree_picture(tree: Tree, names: Sequence[str], counts: Sequence[Integers], e
 
     Levels are whole counts that add up, so each place stands below the one that it lies in.
     """
-    from matplotlib import cm, colors
-    from matplotlib.collections import PolyCollection
-
     shown = [level for level, size in enumerate(tree.sizes) if size <= MOST_PLACES]
     figure = new_figure(7, 0.55 * len(shown) + 1.2)
     axes = figure.subplots()
-    scale = colors.LogNorm(_LEAST, _MOST, clip=True)
     for place, level in enumerate(shown):
         ends = np.cumsum(counts[level])
         starts = ends - counts[level]
@@ -45,12 +41,11 @@ def tree_picture(tree: Tree, names: Sequence[str], counts: Sequence[Integers], e
             [(a, -place), (b, -place), (b, -place - 0.92), (a, -place - 0.92)]
             for a, b in zip(starts, ends, strict=True)
         ]
-        band = PolyCollection(boxes, array=relative, cmap="cividis_r", norm=scale, edgecolors="white", linewidths=0.4)
-        axes.add_collection(band)
+        scale = coloured_boxes(axes, boxes, relative, _LEAST, _MOST)
     axes.set_xlim(0, max(int(counts[0].sum()), 1))
     axes.set_ylim(-len(shown), 0)
     axes.set_yticks([-place - 0.46 for place in range(len(shown))], [names[level] or "total" for level in shown])
     axes.set_xlabel("count")
-    bar = figure.colorbar(cm.ScalarMappable(scale, "cividis_r"), ax=axes)
+    bar = figure.colorbar(scale, ax=axes)
     bar.set_label("95% error, as a share of the count")
     return figure
