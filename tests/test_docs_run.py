@@ -72,7 +72,7 @@ TEXT = {
     "docs/how-to/export.md": {
         "discreet receipt registry": "tests/commands/test_receipt.py::test_receipts_are_checked_without_a_ledger"
     },
-    "docs/how-to/move-from-bigquery.md": {"ALTER TABLE": RIVAL},
+    "docs/how-to/move-from-bigquery.md": {"ALTER TABLE": "SQL of another database"},
     "docs/how-to/move-from-diffprivlib.md": {"from diffprivlib": RIVAL},
     "docs/how-to/move-from-opendp.md": {"import opendp": RIVAL, "space =": RIVAL, "count =": RIVAL},
     "docs/how-to/move-from-smartnoise.md": {"# visits.yaml": "a file for another library", "import snsql": RIVAL},
