@@ -242,8 +242,13 @@ class Copy:
             os.chdir(self.folder)
             sys.path.insert(0, str(self.folder / "src"))
             os.environ |= {"PYTHONPATH": str(self.folder / "src")}
-            command = ["-p", "no:cacheprovider", "-x", "-q", *self._options, *paths]
-            os._exit(int(pytest.main(command, plugins=[_Only(tests, self._broken, report)])))
+            known = ["-W", "ignore:Module already imported"]  # what is large
+            command = ["-p", "no:cacheprovider", "-x", "-q", *known, *self._options, *paths]
+            status = 3
+            try:
+                status = int(pytest.main(command, plugins=[_Only(tests, self._broken, report)]))
+            finally:  # no exception goes on from here: the folder belongs to the parent
+                os._exit(status)
         until = time.monotonic() + limit
         while not (ended := os.waitpid(child, os.WNOHANG))[0]:
             if time.monotonic() > until:
@@ -295,13 +300,15 @@ class Copy:
                     self._write(path, text)
                 if failing is None:
                     break
-                if not failing or failing in self._sound:
+                again = ([failing.split("::", 1)[0]], [failing], _UNKNOWN) if failing else (paths, tests, limit)
+                name = failing or str(mutant.module)
+                if name in self._sound or self._failing(*again) is None:
+                    self._sound.add(name)
                     return False
-                if self._failing([failing.split("::", 1)[0]], [failing], _UNKNOWN) is None:
-                    self._sound.add(failing)
-                    return False
+                self._say(f"{failing or mutant} fails without any change; left out")
+                if not failing:
+                    return True
                 self._broken.add(failing)
-                self._say(f"{failing} fails without any change; left out")
         return True
 
     @staticmethod
