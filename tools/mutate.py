@@ -46,7 +46,7 @@ _SIGNS: dict[type[ast.operator], ast.operator] = {
 }  # fmt: skip
 _PATIENCE = 5.0
 """Tests that take so many times longer than without the change (and half a minute) have noticed it."""
-_UNKNOWN = 600.0
+_UNKNOWN = 150.0
 """Seconds for tests of which nothing was recorded."""
 _OTHERS = 20.0
 """Seconds of tests that do not mirror a module."""
