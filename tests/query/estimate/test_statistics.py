@@ -181,14 +181,18 @@ def test_a_product_is_counted_from_its_own_middle_only_as_a_square() -> None:
     """(x - cx)² lies between 0 and 49, so 24 is taken off; of xy, both signs are possible."""
     x, y = st.centred(bounded(-7, 7), "COVARIANCE"), st.centred(bounded(0, 5), "COVARIANCE")
     square, product = st.product(x, x, None), st.product(x, y, None)
-    assert (square.offset, square.statistic.bound, square.statistic.step) == (24, 25, 1)
-    assert (product.offset, product.statistic.bound, product.statistic.step) == (0, 21, 1)
+    assert (square.offset, square.statistic.bound, square.statistic.step) == (Fraction(24), 25, Fraction(1))
+    assert (product.offset, product.statistic.bound, product.statistic.step) == (Fraction(0), 21, Fraction(1))
     least = st.centred(bounded(0, 1), "VARIANCE")
-    assert (least.reach, least.centre) == (1, 0)
-    assert (st.product(least, least, None).offset, st.product(least, least, None).statistic.bound) == (0, 1)
+    assert (least.reach, least.centre) == (1, Fraction(0))
+    assert (st.product(least, least, None).offset, st.product(least, least, None).statistic.bound) == (Fraction(0), 1)
     wide = st.centred(bounded(-(1 << 20), 1 << 20), "VARIANCE")
     coarse = st.product(wide, wide, None)
-    assert (coarse.offset, coarse.statistic.bound, coarse.statistic.step) == (1 << 39, 1 << 30, 1 << 9)
+    assert (coarse.offset, coarse.statistic.bound, coarse.statistic.step) == (
+        Fraction(1 << 39),
+        1 << 30,
+        Fraction(1 << 9),
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_a_product_is_counted_from_its_own_middle_only_as_a_square() -> None:
 )
 def test_the_middle_of_a_range(low: int, high: int, middle: int, reach: int) -> None:
     x = st.centred(bounded(low, high), "AVG")
-    assert (x.centre, x.reach, x.low, x.high) == (middle, reach, low, high)
+    assert [x.centre, x.reach, x.low, x.high] == [middle, reach, low, high]
     assert [cells(x.cells, value) for value in (low, middle, high)] == [low - middle, 0, high - middle]
 
 
