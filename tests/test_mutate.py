@@ -30,6 +30,9 @@ class Thing(Base):
 
     def far(self, x, *, endless=True):
         return -x + 1 if x in (LIMIT, None) else x is not None
+
+    def both(self, x, y):
+        return zip(x, y, strict=True)
 '''
 CHANGES = [
     "4: 3 -> 4",

@@ -139,6 +139,8 @@ def _inside(node: ast.AST) -> list[ast.AST]:
             return [] if value is None else [value]
         case ast.Lambda(body=body):
             return [body]
+        case ast.Call(func=func, args=args, keywords=keywords):  # a zip that is not strict does the same
+            return [func, *args, *(keyword.value for keyword in keywords if keyword.arg != "strict")]
         case _:
             return list(ast.iter_child_nodes(node))
 

@@ -217,6 +217,30 @@ def test_what_a_clip_takes_is_told_of_the_column_that_it_cuts() -> None:
     assert none.too_low is None
 
 
+def test_clips_name_the_measures_that_they_cut() -> None:
+    """Rows only where something is counted by them; measures of one clip are named together."""
+    sql = "SELECT COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, SUM(f) AS g, COUNT(DISTINCT t) AS d, VARIANCE(x) AS v FROM t"
+    (part,) = parts(sql)
+    assert part.clips == ()
+
+    def clips(chosen: dict[str, int], centre: int = 0) -> list[tuple[str, str, float]]:
+        kept = [m for m in part.measures if m.measure.name in {*chosen, "n"} - {""}]
+        measures = tuple(
+            replace(m, clip=chosen.get(m.measure.name), centre=centre if m.clip is None else 0) for m in kept
+        )
+        asked = replace(part.asking(measures), chosen=True)
+        return [(clip.column, clip.of, clip.limit) for clip in asked.clips]
+
+    rows = ("", "rows", 10.0)
+    step = float(next(m for m in part.measures if m.measure.name == "g").arguments[0].kind.step)  # type: ignore[union-attr]
+    assert clips({}) == [rows]
+    assert clips({"s": 5}) == [rows, ("s", "totals", 5.0)]
+    assert clips({"s": 5, "g": 5}) == [rows, ("s", "totals", 5.0), ("g", "totals", 5 * step)]
+    assert clips({"s": 5, "a": 5}, centre=3) == [rows, ("s, a", "distances from the centre", 5.0)]
+    assert clips({"d": 4}) == [rows, ("d", "distinct values", 4.0)]
+    assert clips({"v": 3}) == [rows, ("v", "rows", 3.0)]
+
+
 def test_clips_of_totals_have_a_work_of_their_own() -> None:
     """Rows that are clipped by a unit's total are summed by unit, after all other sums."""
     (part,) = parts("SELECT COUNT(*) AS n, SUM(x) AS s FROM t")
