@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tools import mutate
-from tools.mutate import Copy, main, mirror_of, modules_of, mutants, survivors
+from tools.callers import Callers
+from tools.mutate import mirror_of, modules_of, mutants
 
 SOURCE = '''"""Not 7."""
 import os
@@ -26,6 +30,9 @@ class Thing(Base):
 
     def far(self, x, *, endless=True):
         return -x + 1 if x in (LIMIT, None) else x is not None
+
+    def both(self, x, y):
+        return zip(x, y, strict=True)
 '''
 CHANGES = [
     "4: 3 -> 4",
@@ -70,11 +77,20 @@ def test_the_tests_of_a_module_are_those_that_mirror_it() -> None:
     assert modules_of("no_such_package") == []
 
 
+def test_a_change_is_known_by_its_function() -> None:
+    """That is how it is looked up among the functions that tests call; what runs on import is in none."""
+    source = (
+        "a = 1\n\n\nclass C:\n    b = 2\n\n    def f(self, x=3):\n        def g():\n            return 4\n\n"
+        "        return g\n\n\n@cache\ndef kept():\n    return 5\n"
+    )
+    assert [(one.before, one.place) for one in mutants(Path("a.py"), source)] == [
+        ("1", ""), ("2", ""), ("3", ""), ("4", "C.f"), ("5", ""),
+    ]  # fmt: skip
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package with one module whose test knows one of its two ends."""
-    monkeypatch.setattr(mutate, "PACKAGE", Path("src/small_package"))
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # quick to start
+def project(tmp_path: Path) -> Path:
+    """A package with one module whose test knows one of its two ends; tests that are not its mirror."""
     root = tmp_path / "root"
     (root / "src/small_package").mkdir(parents=True)
     (root / "tests").mkdir()
@@ -85,31 +101,52 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "from small_package.ends import high, low\n\n\n"
         "def test_ends():\n    assert low(2) and not low(3) and high(11) and not high(1)\n"
     )
+    (root / "tests/test_others.py").write_text(
+        "from small_package.ends import high\n\n\n"
+        "def test_one():\n    assert high(10)\n\n\ndef test_broken():\n    assert high(9)\n"
+    )
     return root
 
 
+def run(project: Path, *arguments: str, callers: Callers | None = None) -> tuple[int, str]:
+    """The command on a small project, in a process of its own: it forks."""
+    if callers is not None:
+        callers.write(project / "out/callers.json")
+    program = (
+        "import sys; from pathlib import Path; from tools import mutate\n"
+        "mutate.PACKAGE, mutate._LARGE = Path('src/small_package'), ()\n"
+        f"sys.exit(mutate.main({list(arguments)}, Path({str(project)!r})))"
+    )
+    environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # quick to start
+    done = subprocess.run([sys.executable, "-c", program], cwd=mutate.ROOT, env=environment, capture_output=True, text=True)  # fmt: skip
+    assert not done.stderr
+    assert (project / "src/small_package/ends.py").read_text().count("x > 9") == 1, "the working tree is not touched"
+    return done.returncode, done.stdout
+
+
 @pytest.mark.slow
-def test_a_change_that_no_test_notices_is_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ends.py", "--lines", "6", "--at-least", "92"], project) == 1
-    said = capsys.readouterr().out
+def test_a_change_that_no_test_notices_is_counted(project: Path) -> None:
+    code, said = run(project, "ends.py", "--lines", "6", "--at-least", "92")
+    assert code == 1
     assert "missed  ends.py:6: x > 9 -> x >= 9\n" in said
     assert "missed  ends.py:6: 9 -> 10\n" in said
     assert said.endswith("ends.py: 0 of 2 changes were noticed (0 %)\n")
-    assert (project / "src/small_package/ends.py").read_text().count("x > 9") == 1, "the working tree is not touched"
 
 
 @pytest.mark.slow
-def test_a_change_that_a_test_notices_is_counted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ends.py", "--lines", "1-3", "--sample", "1", "--seed", "7", "--at-least", "92"], project) == 0
-    assert capsys.readouterr().out == "ends.py: 1 of 1 changes were noticed (100 %)\n"
+def test_a_change_that_a_test_notices_is_counted(project: Path) -> None:
+    code, said = run(project, "ends.py", "--lines", "1-3", "--sample", "1", "--seed", "7", "--at-least", "92")
+    assert (code, said.splitlines()[-1]) == (0, "ends.py: 1 of 1 changes were noticed (100 %)")
 
 
 @pytest.mark.slow
-def test_a_module_whose_tests_fail_anyway_has_no_score(project: Path, tmp_path: Path) -> None:
-    (project / "tests/test_ends.py").write_text("def test_nothing():\n    assert False\n")
-    (tmp_path / "copy").mkdir()
-    said: list[str] = []
-    module = Path("ends.py")
-    chosen = mutants(module, (project / "src/small_package" / module).read_text())
-    assert survivors(Copy(tmp_path / "copy", project), chosen, said.append) == (0, [])
-    assert said == ["ends.py: its tests fail without any change; left out"]
+def test_other_tests_that_call_the_function_are_asked_and_one_that_fails_anyway_is_not(project: Path) -> None:
+    others = [f"tests/test_others.py::{name}" for name in ("test_broken", "test_one")]
+    callers = Callers({"tests/test_ends.py::test_ends": 0.1} | dict.fromkeys(others, 0.1), {"ends.py:high": {*others}})
+    code, said = run(project, "ends.py", "--lines", "6", callers=callers)
+    assert code == 0
+    assert said == (
+        "missed  ends.py:6: x > 9 -> x >= 9\n"
+        "tests/test_others.py::test_broken fails without any change; left out\n"
+        "ends.py: 1 of 2 changes were noticed (50 %)\n"
+    )

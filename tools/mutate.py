@@ -5,10 +5,12 @@
     python -m tools.mutate noise ledger --sample 20          # 20 changes of each, drawn anew; --seed 7 repeats a draw
 
 A change flips a comparison, a sign, a flag or ``and`` and ``or``, moves an integer by one, or removes a check (an
-``if`` that only raises) or a call whose result is not used. The tests of a module are those that mirror it
-(tests/test_mirror.py) and its doctests; with ``--quick`` without the slow ones. A change that they miss is listed:
-write a test that fails with it, unless the changed program does the same. The working tree is never touched: changes
-are made in a copy of ``src``.
+``if`` that only raises) or a call whose result is not used. First the tests that mirror the module are run
+(tests/test_mirror.py) and its doctests; with ``--quick`` without the slow ones. If ``python -m tools.callers`` has
+recorded which tests call which function, those alone of them that call the changed one are run, and then other tests
+that do, the quickest first, twenty seconds of them at most. A change that all miss is listed: write a test that fails
+with it, unless the changed program does the same. The working tree is never touched: changes are made in a copy of
+``src``.
 """
 
 from __future__ import annotations
@@ -17,14 +19,20 @@ import argparse
 import ast
 import os
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 from random import Random
+
+import pytest
+
+from tools.callers import Callers
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/discreet")
@@ -38,6 +46,14 @@ _SIGNS: dict[type[ast.operator], ast.operator] = {
 }  # fmt: skip
 _PATIENCE = 5.0
 """Tests that take so many times longer than without the change (and half a minute) have noticed it."""
+_UNKNOWN = 150.0
+"""Seconds for tests of which nothing was recorded."""
+_OTHERS = 20.0
+"""Seconds of tests that do not mirror a module."""
+_COLLECTED = 0.5
+"""Seconds for one more file of them."""
+_LARGE = ("numpy", "hypothesis.strategies", "duckdb", "pyarrow", "pandas", "scipy.stats")
+"""What takes long to import, once for all runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +66,8 @@ class Mutant:
     end: int
     before: str
     after: str
+    place: str = ""
+    """The function or method that is changed; empty if it is none, or one whose values are kept."""
 
     def apply(self, text: str) -> str:
         """The changed module."""
@@ -72,12 +90,12 @@ def mutants(module: Path, text: str) -> list[Mutant]:
     starts = [0]
     for line in text.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    changes = []
-    for node, after in _changes(ast.parse(text)):
+    changes, tree = [], ast.parse(text)
+    for node, after in _changes(tree):
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         before = text.encode()[start:end].decode()
-        changes.append(Mutant(module, node.lineno, start, end, before, after))
+        changes.append(Mutant(module, node.lineno, start, end, before, after, _place(tree.body, node.lineno)))
     return sorted(changes, key=lambda change: (change.start, -change.end))
 
 
@@ -121,8 +139,21 @@ def _inside(node: ast.AST) -> list[ast.AST]:
             return [] if value is None else [value]
         case ast.Lambda(body=body):
             return [body]
+        case ast.Call(func=func, args=args, keywords=keywords):  # a zip that is not strict does the same
+            return [func, *args, *(keyword.value for keyword in keywords if keyword.arg != "strict")]
         case _:
             return list(ast.iter_child_nodes(node))
+
+
+def _place(body: Sequence[ast.stmt], line: int) -> str:
+    """The function around a line, as a code object calls itself; functions inside functions belong to the outer one."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.body[0].lineno <= line <= (node.end_lineno or 0):
+            if isinstance(node, ast.ClassDef):
+                inner = _place(node.body, line)
+                return inner and f"{node.name}.{inner}"
+            return "" if any("cache" in ast.unparse(one) for one in node.decorator_list) else node.name
+    return ""
 
 
 def _short(text: str) -> str:
@@ -154,60 +185,149 @@ def mirror_of(module: Path, root: Path = ROOT) -> list[Path]:
     return [path.relative_to(root) for path in sorted(near) if is_own(path)]
 
 
+class _Only:
+    """A plugin of pytest: some tests, the slow ones last, and the name of the one that failed."""
+
+    def __init__(self, tests: Sequence[str] | None, without: Collection[str], report: Path) -> None:
+        self._ranks = None if tests is None else {name: i for i, name in enumerate(tests)}
+        self._without, self._report = without, report
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        kept = [(_function(item.nodeid), item) for item in items]
+        kept = [(name, item) for name, item in kept if name not in self._without]
+        if (ranks := self._ranks) is not None:
+            kept = sorted((pair for pair in kept if pair[0] in ranks), key=lambda pair: ranks[pair[0]])
+        items[:] = sorted((item for _, item in kept), key=lambda item: item.get_closest_marker("slow") is not None)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._report.write_text(_function(report.nodeid))
+
+
+def _function(nodeid: str) -> str:
+    return nodeid.split("[", 1)[0]
+
+
 class Copy:
     """A copy of the sources in which one module at a time is changed, beside the tests of the working tree."""
 
-    def __init__(self, folder: Path, root: Path = ROOT, options: Sequence[str] = ()) -> None:
-        self.folder, self._root, self._options = folder, root, tuple(options)
+    def __init__(
+        self,
+        folder: Path,
+        root: Path = ROOT,
+        options: Sequence[str] = (),
+        callers: Callers | None = None,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self.folder, self._root, self._options, self._say = folder, root, tuple(options), say
+        self._callers = Callers() if callers is None else callers
+        self._sound: set[str] = set()
+        self._broken: set[str] = set()
         shutil.copytree(root / "src", folder / "src", ignore=shutil.ignore_patterns("__pycache__"))
         for name in _LINKED:
             if (root / name).exists():
                 (folder / name).symlink_to(root / name)
 
-    def passes(self, module: Path, limit: float | None = None) -> bool:
-        """Whether the tests of a module pass."""
-        own = [str(path) for path in mirror_of(module, self._root)]
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-x", "-q", *self._options, *own]
-        environment = os.environ | {"PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        try:
-            done = subprocess.run(
-                [*command, str(PACKAGE / module)],
-                cwd=self.folder, env=environment, timeout=limit, capture_output=True, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return False
-        return done.returncode in (0, 5)  # 5: there was nothing to run
+    def _failing(self, paths: Sequence[str], tests: Sequence[str] | None, limit: float) -> str | None:
+        """The test that fails, ``""`` for a module that cannot be imported or tests that take too long, or None.
 
-    def survives(self, mutant: Mutant, limit: float) -> bool:
-        """Whether the tests miss a change, which is taken back."""
+        They run in a process of their own that has the large packages already, but nothing of this one.
+        """
+        report = self.folder / "failing.txt"
+        report.write_text("")
+        if not (child := os.fork()):
+            os.setsid()
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(nowhere, stream)
+            os.chdir(self.folder)
+            sys.path.insert(0, str(self.folder / "src"))
+            os.environ |= {"PYTHONPATH": str(self.folder / "src")}
+            known = ["-W", "ignore:Module already imported"]  # what is large
+            command = ["-p", "no:cacheprovider", "-x", "-q", *known, *self._options, *paths]
+            status = 3
+            try:
+                status = int(pytest.main(command, plugins=[_Only(tests, self._broken, report)]))
+            finally:  # no exception goes on from here: the folder belongs to the parent
+                os._exit(status)
+        until = time.monotonic() + limit
+        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+            if time.monotonic() > until:
+                os.killpg(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+                return ""
+            time.sleep(0.02)
+        good = os.waitstatus_to_exitcode(ended[1]) in (0, 5)  # 5: there was nothing to run
+        return None if good else report.read_text()
+
+    def _groups(self, mutant: Mutant) -> Iterator[tuple[Sequence[str], Sequence[str] | None, float]]:
+        """Files, the tests of them that are run (or all), and how long they may take."""
+        module, seconds = mutant.module, self._callers.seconds
+        own = [*map(str, mirror_of(module, self._root)), str(PACKAGE / module)]
+        places = [f"{module}:{mutant.place}"] if mutant.place else []
+        places = [one for one in places if one in self._callers.tests]
+        everywhere = [one for one in self._callers.tests if one.startswith(f"{module}:")]
+        calling = sorted(
+            {test for one in places or everywhere for test in self._callers.tests[one]}, key=seconds.__getitem__
+        )
+        near = [test for test in calling if test.split("::", 1)[0] in own]
+        if places:
+            yield own, near, _PATIENCE * sum(seconds[test] for test in near) + 30
+        else:
+            yield own, None, _UNKNOWN
+        others: list[str] = []
+        files: set[str] = set()
+        total = 0.0
+        for test in (one for one in calling if one not in near):
+            file = test.split("::", 1)[0]
+            total += seconds[test] + _COLLECTED * (file not in files)
+            if total > _OTHERS:
+                break
+            others.append(test)
+            files.add(file)
+        if others:
+            yield sorted(files), others, _PATIENCE * total + 30
+
+    def survives(self, mutant: Mutant) -> bool:
+        """Whether the tests miss a change, which is taken back. A test that fails without it is not asked again."""
         path = self.folder / PACKAGE / mutant.module
         text = path.read_text(encoding="utf-8")
-        path.write_text(mutant.apply(text), encoding="utf-8")
-        try:
-            return self.passes(mutant.module, limit)
-        finally:
-            path.write_text(text, encoding="utf-8")
+        for paths, tests, limit in self._groups(mutant):
+            while True:
+                self._write(path, mutant.apply(text))
+                try:
+                    failing = self._failing(paths, tests, limit)
+                finally:
+                    self._write(path, text)
+                if failing is None:
+                    break
+                again = ([failing.split("::", 1)[0]], [failing], _UNKNOWN) if failing else (paths, tests, limit)
+                name = failing or str(mutant.module)
+                if name in self._sound or self._failing(*again) is None:
+                    self._sound.add(name)
+                    return False
+                self._say(f"{failing or mutant} fails without any change; left out")
+                if not failing:
+                    return True
+                self._broken.add(failing)
+        return True
+
+    @staticmethod
+    def _write(path: Path, text: str) -> None:
+        """A module without its bytecode: that counts as good if sizes agree and both were written in one second."""
+        path.write_text(text, encoding="utf-8")
+        Path(cache_from_source(path)).unlink(missing_ok=True)
 
 
-def survivors(copy: Copy, chosen: Sequence[Mutant], say: Callable[[str], None] = print) -> tuple[int, list[Mutant]]:
-    """How many of the changes were tried, and those that no test noticed."""
-    tried, missed = 0, []
-    limits: dict[Path, float | None] = {}
+def survivors(copy: Copy, chosen: Sequence[Mutant], say: Callable[[str], None] = print) -> list[Mutant]:
+    """Those of the changes that no test noticed."""
+    missed = []
     for mutant in chosen:
-        if mutant.module not in limits:
-            began = time.monotonic()
-            good = copy.passes(mutant.module)
-            limits[mutant.module] = _PATIENCE * (time.monotonic() - began) + 30 if good else None
-            if not good:
-                say(f"{mutant.module}: its tests fail without any change; left out")
-        limit = limits[mutant.module]
-        if limit is None:
-            continue
-        tried += 1
-        if copy.survives(mutant, limit):
+        if copy.survives(mutant):
             missed.append(mutant)
             say(f"missed  {mutant}")
-    return tried, missed
+    return missed
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
@@ -223,7 +343,12 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     first, _, last = (given.lines or "").partition("-")
     low = False
     with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(Path(folder), root, ("-m", "not slow") if given.quick else ())
+        callers = Callers.read(root / "out" / "callers.json")
+        if not callers.seconds:
+            print("python -m tools.callers was not run: only the tests that mirror a module are asked")
+        copy = Copy(Path(folder), root, ("-m", "not slow") if given.quick else (), callers)
+        for name in filter(find_spec, _LARGE):
+            import_module(name)
         for package in given.packages:
             modules = modules_of(package, root)
             if not modules:
@@ -237,9 +362,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             if given.sample is not None and given.sample < len(chosen):
                 kept = set(Random(given.seed).sample(range(len(chosen)), given.sample))  # noqa: S311 - not for noise
                 chosen = [mutant for i, mutant in enumerate(chosen) if i in kept]
-            tried, missed = survivors(copy, chosen)
-            score = 100 * (tried - len(missed)) / max(tried, 1)
-            print(f"{package}: {tried - len(missed)} of {tried} changes were noticed ({score:.0f} %)")
+            noticed = len(chosen) - len(survivors(copy, chosen))
+            score = 100 * noticed / max(len(chosen), 1)
+            print(f"{package}: {noticed} of {len(chosen)} changes were noticed ({score:.0f} %)", flush=True)
             low |= score < given.at_least
     return int(low)
 

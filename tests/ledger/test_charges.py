@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from discreet.errors import (
+    BadParameter,
     NotATheorem,
     OverBudget,
 )
 from discreet.ledger import Ledger
-from discreet.ledger.charges import Charge
+from discreet.ledger.charges import Charge, left_after
 from discreet.privacy.budgets.filters import Filter, Rule
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
@@ -172,3 +173,21 @@ def test_a_charge_is_pending_pruned_or_answered(answer: bytes | None, card: str 
     charge = Charge(nothing, True, None, Pure(1), "", answer=answer, card=card)
     assert charge.pending is (answer is None and card is None)
     assert charge.pruned is (answer is None and card is not None)
+
+
+def test_what_costs_nothing_needs_no_ledger(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        with pytest.raises(BadParameter, match="must cost something"):
+            ask(ledger, "k", Pure(0))
+        assert charges(ledger) == 0
+
+
+def test_what_was_left_after_a_charge_is_the_least_of_cap_and_budget(lite: Place) -> None:
+    with prepared(lite, Pure(1), cap=Pure("0.5")) as ledger:
+        town = ledger.populations["town"]
+        made = [ask(ledger, f"k{i}", Pure(price), analyst=who) for i, (who, price) in enumerate(
+            [("ann", "0.2"), ("bob", "0.6"), ("ann", "0.1")]
+        )]  # fmt: skip
+        assert [left_after(town, charge.record) for charge in made] == [Pure("0.3"), Pure("0.2"), Pure("0.1")]
+        assert [charge.record.own.limit for charge in made] == [(Fraction(1, 2),), None, (Fraction(1, 2),)]
+        assert [charge.record.total.after for charge in made] == [(Fraction(n, 10),) for n in (2, 8, 9)]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from discreet.errors import (
     AlreadyProtected,
     BadParameter,
+    DiscreetError,
     LedgerUnsafe,
+    NotRegistered,
     OverBudget,
 )
 from discreet.ledger import replace_key, verify_receipt
-from discreet.ledger.owner_acts import check_reason
+from discreet.ledger.owner_acts import Owner, check_name, check_reason
 from discreet.ledger.signing import make_key
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -119,3 +123,81 @@ def test_a_reason_says_something(reason: str) -> None:
     with pytest.raises(BadParameter, match="must say why"):
         check_reason(reason)
     assert check_reason(" by law ") == " by law "
+    assert check_reason("x" * 10_000)
+    with pytest.raises(BadParameter, match="at most 10,000 characters"):
+        check_reason("x" * 10_001)
+
+
+@pytest.mark.parametrize("name", ["", " ", "x ", " x", "a\nb", "\x1b[2J", "x" * 101, 7, None])
+def test_a_name_fits_one_line(name: Any) -> None:
+    with pytest.raises(BadParameter):
+        check_name(name, "analyst")
+    assert [check_name(good, "analyst") for good in ("x", "x" * 100, "Zoë B.")] == ["x", "x" * 100, "Zoë B."]
+
+
+Refusal = tuple[type[DiscreetError], str, Callable[[Owner], object]]
+REFUSED: dict[str, Refusal] = {
+    "a population twice": (AlreadyProtected, "already", lambda o: o.protect("town", Pure(1))),
+    "neighbours": (BadParameter, "neighbours", lambda o: o.protect("x", Pure(1), neighbours="ADD_REMOVE")),  # type: ignore[arg-type]
+    "a unit of no end": (BadParameter, "unit", lambda o: o.protect("x", Pure(1), unit="x" * 10_001)),
+    "a share": (BadParameter, "reserve", lambda o: o.protect("x", Approx(1, "1e-6"), reserve=2)),
+    "another kind": (BadParameter, "same kind", lambda o: o.set_budget("town", Pure(1), reason="why")),
+    "no such budget": (NotRegistered, "no budget", lambda o: o.set_budget("x", Pure(1), reason="why")),
+    "no reason": (BadParameter, "must say why", lambda o: o.set_budget("town", Approx(1, "1e-6"), reason=" ")),
+    "no such population": (NotRegistered, "no budget", lambda o: o.register("x", "x", marks=["x"])),
+    "no decision": (BadParameter, "decision", lambda o: o.register("x", "town", marks=["x"], decision="")),
+    "no such data": (NotRegistered, "no data set", lambda o: o.retire("x", reason="why")),
+    "no reason to retire": (BadParameter, "must say why", lambda o: o.retire("visits", reason="")),
+    "an analyst twice": (BadParameter, "for good", lambda o: o.add_analyst("ann")),
+    "no such analyst": (NotRegistered, "no analyst", lambda o: o.grant("x", "town")),
+    "nobody's population": (NotRegistered, "no budget", lambda o: o.grant("ann", "x")),
+    "a cap of another kind": (BadParameter, "kind of the budget", lambda o: o.grant("ann", "town", Pure("0.1"))),
+    "a cap above": (BadParameter, "above", lambda o: o.grant("ann", "town", Approx("0.5", "2e-6"))),
+    "revoked without a reason": (BadParameter, "must say why", lambda o: o.revoke_analyst("ann", reason="")),
+    "nobody to revoke": (NotRegistered, "no analyst", lambda o: o.revoke_analyst("x", reason="why")),
+    "nothing to write off": (NotRegistered, "no budget", lambda o: o.write_off("x", Pure(1), reason="why")),
+    "no reason to write off": (BadParameter, "must say why", lambda o: o.write_off("town", Pure(1), reason="")),
+    "no kind": (BadParameter, "dot", lambda o: o.record("token", {})),
+    "a kind in capitals": (BadParameter, "dot", lambda o: o.record("Access.token", {})),
+}
+
+
+def test_a_refused_act_is_not_recorded(lite: Place) -> None:
+    with prepared(lite, Approx(1, "1e-6")) as ledger:
+        before = ledger.head
+        for error, words, act in REFUSED.values():
+            with pytest.raises(error, match=words):
+                act(ledger.owner)
+        assert ledger.head == before
+    assert lite.verify().good
+
+
+def test_whoever_was_revoked_and_data_that_were_retired_are_no_more(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        ledger.owner.revoke_analyst("ann", reason="left")
+        with pytest.raises(NotRegistered, match="no analyst"):
+            ask(ledger, "a")
+        with pytest.raises(NotRegistered, match="no analyst"):
+            ledger.owner.grant("ann", "town")
+        ledger.owner.add_analyst("zoe")
+        with pytest.raises(NotRegistered, match="no permission"):
+            ask(ledger, "a", analyst="zoe")
+        assert ask(ledger, "b", analyst="bob").fresh
+        ledger.owner.retire("visits", reason="old")
+        with pytest.raises(NotRegistered, match="no data set"):
+            ask(ledger, "c", analyst="bob")
+        with pytest.raises(NotRegistered, match="no data set"):
+            ledger.spend("x", "bob", Pure("0.1"), key="d", query="q")
+        assert ledger.standing("town").charged == Pure("0.1")
+
+
+def test_data_are_recognised_by_one_mark_or_where_nothing_is_known(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        asked = [("visits", ["/data/visits"]), ("visits", ["x", "/data/visits"]), ("visits", ["x"]), ("visits", []),
+                 ("unknown", ["x"])]  # fmt: skip
+        assert [ledger.owner.recognises(name, marks) for name, marks in asked] == [True, True, False, True, True]
+        ledger.owner.check_unprotected("new", "town", marks=["/data/visits"])
+        ledger.owner.check_unprotected("new", "village", marks=["/data/new"])
+        for name, marks in (("new", ["/data/visits"]), ("visits", ["/data/new"])):
+            with pytest.raises(AlreadyProtected, match="holds"):
+                ledger.owner.check_unprotected(name, "village", marks=marks)

@@ -1,6 +1,7 @@
 """Which statistics are paid for: measures share what they can, and nothing is paid for twice."""
 
 from dataclasses import replace
+from datetime import date, datetime
 from fractions import Fraction
 
 import numpy as np
@@ -8,9 +9,12 @@ import pytest
 
 import discreet as dp
 from discreet.query.estimate.choose_estimators import recipes
-from discreet.query.estimate.estimators import Estimate, Quantile, Recipe
-from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, paid_with
+from discreet.query.estimate.estimators import Dated, Estimate, Nothing, Plain, Quantile, Recipe, SumFrom
+from discreet.query.estimate.moments import Moment
+from discreet.query.estimate.searched_quantile import SearchedQuantile
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, most_rows, paid_with
 from discreet.query.estimate.two_sided_sums import Count, Mean, Sum
+from discreet.query.functions.dates import Span
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.evaluate import evaluate
@@ -154,3 +158,114 @@ def test_least_and_largest_are_quantiles_that_look_to_one_side() -> None:
     assert isinstance(largest, Quantile)
     assert (least.level, least.extreme) == (Fraction(0), -1)
     assert (largest.level, largest.extreme) == (Fraction(1), 1)
+
+
+WIDE = Typed(Number(Fraction(1), 0, 4000), nullable=False, lowered=Column("w"))
+QUANTILE = Aggregate.QUANTILE
+
+
+def kinds(*measures: tuple[Aggregate, Fraction | None], groups: int | None, gaussian: bool = False) -> list[type]:
+    """What some measures of one column become."""
+    lowered = tuple(
+        LoweredMeasure(Measure(f"m{i}", aggregate, (WIDE.lowered,), level=level), (WIDE,), None)
+        for i, (aggregate, level) in enumerate(measures)
+    )
+    return [type(recipe) for recipe in recipes(lowered, groups=groups, gaussian=gaussian)]
+
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("measures", "groups", "searched"),
+    [
+        ([(QUANTILE, HALF)], 1, True),
+        ([(QUANTILE, HALF)], None, False),  # nobody knows how many groups there are
+        ([(QUANTILE, HALF)], 256, True),
+        ([(QUANTILE, HALF)], 257, False),
+        ([(QUANTILE, HALF), (QUANTILE, THIRD)], 128, True),
+        ([(QUANTILE, HALF), (QUANTILE, THIRD)], 129, False),
+        ([(QUANTILE, HALF), (QUANTILE, HALF)], 256, True),  # asked twice, searched for once
+        ([(QUANTILE, HALF), (Aggregate.MIN, None)], 1, False),  # all off one tree
+        ([(Aggregate.MAX, None)], 1, False),
+    ],
+)
+def test_when_quantiles_are_searched_for(
+    measures: list[tuple[Aggregate, Fraction | None]], groups: int | None, searched: bool
+) -> None:
+    assert kinds(*measures, groups=groups) == [SearchedQuantile if searched else Quantile] * len(measures)
+
+
+def test_a_few_bins_are_never_searched() -> None:
+    few = LoweredMeasure(Measure("m", QUANTILE, (Y.lowered,), level=HALF), (Y,), None)
+    assert [type(recipe) for recipe in recipes((few,), groups=1)] == [Quantile]
+
+
+MOMENTS = (Aggregate.VARIANCE, Aggregate.STDDEV, Aggregate.COVARIANCE, Aggregate.CORRELATION)
+
+
+@pytest.mark.parametrize("aggregate", MOMENTS)
+def test_what_a_moment_is_made_of(aggregate: Aggregate) -> None:
+    """Only rows count in which both numbers are there, and squares are needed for a correlation alone."""
+    two = aggregate in MOMENTS[2:]
+    other = replace(GAPS, lowered=Column("y"))
+    xs = (GAPS, other) if two else (GAPS,)
+    (recipe,) = recipes((LoweredMeasure(Measure("m", aggregate, tuple(x.lowered for x in xs)), xs, None),))
+    assert isinstance(recipe, Moment)
+    assert ((recipe.xx is None), (recipe.yy is None)) == (aggregate is not MOMENTS[3],) * 2
+    assert recipe.x.step == 1
+    assert isinstance(recipe.count, Rows)
+    rows: list[dict[str, int | None]] = [{"x": 3, "y": 4}, {"x": None, "y": 4}, {"x": 3, "y": None}]
+    assert [evaluate(recipe.count.value, row) for row in rows] == ([1, 0, 0] if two else [1, 0, 1])
+    assert [evaluate(recipe.xy.statistic.value, row) or 0 for row in rows][1:] == ([0, 0] if two else [0, 9 - 500_000])
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "x", "date", "seconds"),
+    [
+        (AVG, GAPS, date(2024, 1, 1), True),
+        (QUANTILE, GAPS, date(2024, 1, 1), False),
+        (QUANTILE, GAPS, datetime(2024, 1, 1), True),
+    ],
+)
+def test_an_average_of_dates_is_a_time(aggregate: Aggregate, x: Typed, date: date, seconds: bool) -> None:
+    measure = LoweredMeasure(Measure("m", aggregate, (x.lowered,), level=HALF), (x,), None, span=Span(date, date))
+    for clip in (None, 100) if aggregate is AVG else (None,):
+        (recipe,) = recipes((replace(measure, clip=clip),))
+        assert isinstance(recipe, Dated)
+        assert recipe.to_seconds is seconds
+
+
+@pytest.mark.parametrize("aggregate", [Aggregate.QUANTILE, Aggregate.VARIANCE, Aggregate.CORRELATION])
+def test_rows_that_were_chosen_for_a_measure_are_in_all_its_statistics(aggregate: Aggregate) -> None:
+    xs = (X, Y) if aggregate is Aggregate.CORRELATION else (X,)
+    measure = Measure("m", aggregate, tuple(x.lowered for x in xs), level=HALF)
+    (plain,) = recipes((LoweredMeasure(measure, xs, None),))
+    (limited,) = recipes((LoweredMeasure(measure, xs, None, clip=3),))
+    assert {most_rows(statistic) for statistic in plain.needs} == {None}
+    assert {most_rows(statistic) for statistic in limited.needs} == {3}
+    assert len(plain.needs) == len(limited.needs)
+
+
+@pytest.mark.parametrize(
+    ("centre", "step", "kind", "whole"),
+    [(0, 1, Plain, True), (0, 4, Plain, False), (7, 1, SumFrom, True), (7, 4, SumFrom, False)],
+)
+def test_a_clipped_sum_is_whole_where_its_values_are(centre: int, step: int, kind: type[Recipe], whole: bool) -> None:
+    x = Typed(Number(Fraction(1, step), -1000, 1000), nullable=False, lowered=Column("x"))
+    (recipe,) = recipes((LoweredMeasure(Measure("m", SUM, (x.lowered,)), (x,), None, clip=100, centre=centre),))
+    assert isinstance(recipe, kind)
+    assert recipe.whole is whole
+    assert not isinstance(recipe, Plain) or not recipe.is_count
+
+
+def test_what_nobody_can_know_is_null_and_says_why() -> None:
+    unknown = LoweredMeasure(Measure("m", SUM, (X.lowered,)), (X,), None, unknown="no_bounds")
+    different = LoweredMeasure(Measure("d", Aggregate.COUNT_DISTINCT, (X.lowered,)), (X,), None, clip=5)
+    known = LoweredMeasure(Measure("n", COUNT, ()), (), None)
+    made = recipes((unknown, known, different))
+    assert isinstance(made[0], Nothing)
+    assert made[0].why == "no_bounds"
+    assert [type(recipe) for recipe in made[1:]] == [Plain, Plain]
+    assert [s.most for s in made[2].needs if isinstance(s, Distinct)] == [5]
+    assert made[2].whole

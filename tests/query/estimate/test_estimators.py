@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from datetime import date, datetime
 from fractions import Fraction
 
 import numpy as np
@@ -19,18 +20,24 @@ from discreet.query.estimate import two_sided_sums
 from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.error_bounds import Share, sum_error
 from discreet.query.estimate.estimators import (
+    Dated,
     Estimate,
     Estimates,
     Fitted,
     Mean,
+    Nothing,
     Plain,
     Quantile,
     Recipe,
     SumFrom,
+    first_at_least,
+    groups_of,
     passing,
+    possible,
 )
 from discreet.query.estimate.noise_plan import Need, Noised, plan_noise, tree_of
 from discreet.query.estimate.statistics import Bins, Rows, Statistic, Units, paid_with
+from discreet.query.functions.dates import Span
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.bounding import Noise
 from discreet.query.lower.lower import LoweredMeasure
@@ -528,3 +535,213 @@ def test_a_quantile_may_be_null_where_its_interval_reaches_the_far_end(
     assert isinstance(recipe, Quantile)
     low, high = (np.array([end]) for end in ends)
     assert recipe.may_be_null({}, (low, high), 0.05).tolist() == [null]
+
+
+# --- ends by hand -----------------------------------------------------------------------------------------------------
+
+
+def known(*values: float, error: float | dict[float, float] = 0.0) -> Estimate:
+    """A number of several noises, and its error at each miss that may be asked for."""
+    return Estimate(np.array(values), lambda miss: error[round(miss, 9)] if isinstance(error, dict) else error)
+
+
+def pairs(ends: tuple[Floats, Floats]) -> list[tuple[float, float]]:
+    return list(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "cut"),
+    [
+        (1.0, 3.0, (1.0, 3.0)),
+        (-1.0, 3.0, (0.0, 3.0)),
+        (7.0, 12.0, (7.0, 10.0)),
+        (-5.0, 0.0, (0.0, 0.0)),  # an end that is touched is no miss
+        (10.0, 11.0, (10.0, 10.0)),
+        (-5.0, -1e-8, (0.0, 0.0)),  # nor one by the rounding of floats
+        (10.0 + 1e-8, 12.0, (10.0, 10.0)),
+        (-5.0, -1.0, (0.0, 10.0)),
+        (11.0, 13.0, (0.0, 10.0)),
+    ],
+)
+def test_an_interval_is_cut_to_what_is_possible(low: float, high: float, cut: tuple[float, float]) -> None:
+    assert pairs(possible(np.array([low]), np.array([high]), 0.0, 10.0)) == [cut]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "cut"),
+    [(-3.0, 1.0, (0.0, 1.0)), (-3.0, 0.0, (0.0, 0.0)), (-3.0, -1.0, (0.0, 2.0)), (4.0, 5.0, (4.0, 5.0))],
+)
+def test_an_interval_below_an_endless_range_keeps_its_length(low: float, high: float, cut: tuple[float, float]) -> None:
+    assert pairs(possible(np.array([low]), np.array([high]), 0.0, math.inf)) == [cut]
+    mirrored = possible(np.array([-high]), np.array([-low]), -math.inf, 0.0)
+    assert pairs(mirrored) == [(-cut[1], -cut[0])]
+
+
+def test_one_noise_alone_is_one_that_is_not_selected_scaled_or_fitted() -> None:
+    one = Noised(Rows(Literal(1), 1, Fraction(1)), None, Laplace(Fraction(4), 1))
+    assert as_estimate(np.zeros(1), one).own_noise is one
+    for law in ((), (Share(one, 1.0, 1),) * 2, (Share(one, 0.5, 1),)):
+        assert Estimate(np.zeros(1), lambda _: 1.0, noised=one, law=law).own_noise is None
+
+
+@pytest.mark.parametrize(("centre", "ends"), [(4, (24.0, 36.0)), (-4, (-16.0, -4.0))])
+def test_a_sum_of_several_noises_takes_both_errors(centre: int, ends: tuple[float, float]) -> None:
+    """Σ(x - c) = 10 ± 2 and n = 5 ± 1, each at half of the miss."""
+    found = asked((Aggregate.SUM, (X,)), (Aggregate.AVG, (X,)), (Aggregate.AVG, (Y,)))[0]
+    assert isinstance(found, SumFrom)
+    recipe = replace(found, x=replace(found.x, centre=Fraction(centre)), is_whole=False)
+    noisy: Estimates = {recipe.centred: known(10.0, error={0.03: 2.0}), recipe.count: known(5.0, error={0.03: 1.0})}
+    assert pairs(recipe.ends(noisy, 0.06)) == [ends]
+    assert recipe.value(noisy).tolist() == [10.0 + 5 * centre]
+
+
+COUNTS = [0, 2, 0, 4, 0, 0, 4, 0, 2, 0, 0]
+"""Below each place 0, 2, 2, 6, 6, 6, 10, 10, 12, 12, 12: the median is 3, and 6 as well as 3 to 6 halve the rows."""
+
+
+def bins_of(level: Fraction, extreme: int = 0, *, whole: bool = True, high: int | None = 10) -> Quantile:
+    bins = Bins(Column("y"), 11, Fraction(0), Fraction(1), whole, None if high is None else Fraction(high))
+    return Quantile(bins, level, extreme)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "value", "ends"),
+    [
+        (bins_of(Fraction(1, 2)), 3.0, (3.0, 6.0)),
+        (bins_of(Fraction(1, 2), whole=False), 4.0, (3.0, 7.0)),
+        (bins_of(Fraction(1, 4)), 3.0, (1.0, 3.0)),
+        (bins_of(Fraction(1), 1), 8.0, (6.0, 10.0)),
+        (bins_of(Fraction(0), -1), 1.0, (0.0, 1.0)),
+        (bins_of(Fraction(1), 1, whole=False), 8.75, (6.0, 10.0)),
+        (bins_of(Fraction(1), 1, whole=False, high=None), 8.75, (6.0, 11.0)),
+    ],
+)
+def test_ends_of_a_quantile_by_hand(recipe: Quantile, value: float, ends: tuple[float, float]) -> None:
+    """Of several noises: the share of the rows below is off by 1 + level times the error at a third of the miss."""
+    one = Estimate(
+        np.array([COUNTS], dtype=np.float64), lambda miss: {0.02: 1.0, 0.06: 9.0, 0.05: 0.25}[round(miss, 9)]
+    )
+    assert recipe.value({recipe.bins: one}).tolist() == [value]
+    assert pairs(recipe.ends({recipe.bins: one}, 0.06)) == [ends]
+
+
+@pytest.mark.parametrize(("rows", "ends"), [(-0.2, (3.0, 10.0)), (-0.4, (0.0, 10.0))])
+def test_a_quantile_of_surely_fewer_than_no_rows_says_nothing(rows: float, ends: tuple[float, float]) -> None:
+    counts = np.zeros((1, 11))
+    counts[0, 0], counts[0, 3] = -3, 3 + rows
+    recipe = bins_of(Fraction(1, 2))
+    assert pairs(recipe.ends({recipe.bins: Estimate(counts, lambda _: 0.3)}, 0.05)) == [ends]
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted", "place"),
+    [([1, 2, 3], 2, 1), ([1, 2, 3], 0, 0), ([1, 2, 3], 9, 2), ([3, 1, 3], 2, 0), ([0, 4, 0, 4], 3, 3), ([5], 7, 0)],
+)
+def test_where_values_pass_a_target(values: list[int], wanted: int, place: int) -> None:
+    assert passing(np.array(values, dtype=np.float64), wanted) == place
+    reached = [i for i, value in enumerate(values) if value >= wanted]
+    assert first_at_least(np.array(values), wanted) == (reached[0] if reached else len(values) - 1)
+
+
+def test_a_mean_may_be_null_where_its_count_may_be_nothing() -> None:
+    """By the count's own interval where there are several noises; else where its own reaches the least."""
+    recipe = asked((Aggregate.AVG, (X,)), (Aggregate.AVG, (Y,)))[0]
+    assert isinstance(recipe, Mean)
+    ends = np.array([-2.0, -1.9]), np.array([10.0, 10.0])
+    several: Estimates = {
+        recipe.centred: known(0.0, 0.0, error=1.0),
+        recipe.count: known(2.0, 2.1, error={0.025: 2.0, 0.05: 0.0}),
+    }
+    assert recipe.may_be_null(several, ends, 0.05).tolist() == [True, False]
+    alone = {s: as_estimate(np.zeros(2), Noised(s, None, Laplace(Fraction(4), 1))) for s in recipe.needs}
+    assert recipe.may_be_null(alone, ends, 0.05).tolist() == [True, False]
+    (count,) = asked((Aggregate.COUNT, ()))
+    assert count.may_be_null(several, ends, 0.05).tolist() == [False, False]
+
+
+DAYS = Span(date(2024, 1, 1), date(2024, 1, 31))
+TIMES = Span(datetime(2024, 1, 1, 6), datetime(2024, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("span", "to_seconds", "days", "moment"),
+    [
+        (DAYS, False, 2.4, date(2024, 1, 3)),
+        (DAYS, False, -3.0, date(2024, 1, 1)),
+        (DAYS, False, 99.0, date(2024, 1, 31)),
+        (DAYS, False, math.nan, None),
+        (DAYS, False, math.inf, None),
+        (DAYS, True, 0.5, datetime(2024, 1, 1, 12)),
+        (DAYS, True, 1 / 86400, datetime(2024, 1, 1, 0, 0, 1)),
+        (DAYS, True, 99.0, datetime(2024, 1, 31)),
+        (TIMES, True, -1.0, datetime(2024, 1, 1, 6)),
+        (TIMES, True, 0.25, datetime(2024, 1, 1, 12)),
+        (TIMES, True, 9.0, datetime(2024, 1, 2)),
+    ],
+)
+def test_a_moment_lies_between_the_first_and_the_last(
+    span: Span, to_seconds: bool, days: float, moment: date | None
+) -> None:
+    (inner,) = asked((Aggregate.AVG, (Y,)))
+    recipe = Dated(inner, span, to_seconds)
+    assert recipe.moment(days) == moment
+    outer = [recipe.moment(2.5, math.floor), recipe.moment(2.5, math.ceil)]
+    assert span is not DAYS or to_seconds or outer == [date(2024, 1, 3), date(2024, 1, 4)]
+
+
+@pytest.mark.parametrize("aggregate", [Aggregate.AVG, Aggregate.QUANTILE, Aggregate.COUNT])
+def test_a_date_is_what_its_days_are(aggregate: Aggregate) -> None:
+    (inner,) = asked((aggregate, NEEDED[aggregate]))
+    dated = Dated(inner, DAYS, to_seconds=False)
+    noisy = _fixed(inner, "Laplace", TABLE)
+    assert dated.needs == inner.needs
+    assert dated.limits == inner.limits
+    assert (dated.depends_on_values, dated.size_if(lambda s, v: known(1.0), 9)) == (inner.depends_on_values, 0.0)
+    assert dated.value(noisy) == inner.value(noisy)
+    assert pairs(dated.ends(noisy, 0.05)) == pairs(inner.ends(noisy, 0.05))
+    ends = inner.ends(noisy, 0.05)
+    assert dated.may_be_null(noisy, ends, 0.05) == inner.may_be_null(noisy, ends, 0.05)
+
+    def noise(statistic: Statistic, values: Floats) -> Estimate:
+        return replace(noisy[statistic], values=values)
+
+    assert dated.error_if(noise, 50, 0.05) == inner.error_if(noise, 50, 0.05)
+    assert dated.error_at_most(noise, 50, 0.05) == inner.error_at_most(noise, 50, 0.05)
+
+
+POSITIVE = Typed(Number(Fraction(1), 0, 9), nullable=False, lowered=Column("x"))
+NEGATIVE = Typed(Number(Fraction(1), -9, 0), nullable=False, lowered=Column("x"))
+
+
+@pytest.mark.parametrize(
+    ("measure", "weight", "whole", "limits"),
+    [
+        ((Aggregate.COUNT, ()), 4.0, True, (0.0, math.inf)),
+        ((Aggregate.SUM, (POSITIVE,)), 1.0, True, (0.0, math.inf)),
+        ((Aggregate.SUM, (NEGATIVE,)), 1.0, True, (-math.inf, 0.0)),
+        ((Aggregate.SUM, (X,)), 1.0, False, (-math.inf, math.inf)),
+        ((Aggregate.COUNT_DISTINCT, (Y,)), 4.0, True, (0.0, math.inf)),
+        ((Aggregate.COUNT_UNITS, ()), 4.0, True, (0.0, math.inf)),
+    ],
+)
+def test_what_is_known_of_a_number_that_is_shown_as_it_is(
+    measure: tuple[Aggregate, tuple[Typed, ...]], weight: float, whole: bool, limits: tuple[float, float]
+) -> None:
+    (recipe,) = asked(measure)
+    assert isinstance(recipe, Plain)
+    assert (list(recipe.needs.values()), recipe.whole) == ([weight], whole)
+    assert [(limit.low, limit.high, limit.count) for limit in recipe.limits] == [(*limits, None)]
+    shown = recipe.value({recipe.statistic: known(2.4, -2.6)}).tolist()
+    assert shown == ([2.0, -3.0] if whole else [2.4, -2.6])
+    assert [recipe.depends_on_rows, recipe.depends_on_values, recipe.of_all_groups] == [False] * 3
+
+
+def test_what_cannot_be_known_is_null_in_each_group() -> None:
+    nothing = Nothing("nobody can say")
+    noisy: Estimates = {Units(): known(1.0, 2.0, 3.0)}
+    assert groups_of(noisy) == 3
+    assert groups_of({}) == 1
+    assert nothing.needs == {}
+    assert np.isnan(nothing.value(noisy)).tolist() == [True] * 3
+    assert pairs(nothing.ends(noisy, 0.05)) == [(-math.inf, math.inf)] * 3
+    assert not nothing.depends_on_rows

@@ -217,3 +217,22 @@ def test_the_parts_of_a_budget() -> None:
         assert isinstance(one, Pure)
         assert isinstance(rest, Pure)
         assert 2 * many * one.epsilon + rest.epsilon == 1
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+@pytest.mark.parametrize("levels", [(Fraction(1, 2),), (Fraction(1, 4), Fraction(1, 2))])
+def test_cells_that_are_no_fewer_than_the_bins_are_never_better(levels: tuple[Fraction, ...], gaussian: bool) -> None:
+    """However bad the tree is."""
+    tree = tree_of(bins(4096), Noise.GAUSSIAN if gaussian else Noise.LAPLACE)
+    most = most_cells(len(levels))
+    assert most == 13 * len(levels) + 1
+    assert [is_better(many, levels, tree, gaussian=gaussian) for many in (most, most + 1)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("level", "searched"),
+    [("1/1000", True), ("1/1001", False), ("0", False), ("1", False), ("999/1000", True)],
+)
+def test_levels_are_inside_and_not_too_fine(level: str, searched: bool) -> None:
+    tree = tree_of(bins(4096), Noise.LAPLACE)
+    assert is_better(4096, (Fraction(level),), tree, gaussian=False) is searched

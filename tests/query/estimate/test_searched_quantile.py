@@ -1,5 +1,6 @@
 """A quantile that is searched for, as users have it: nearer than by a tree, and bars that hold."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.query.estimate.estimators import Estimate, Estimates
+from discreet.query.estimate.searched_quantile import SearchedQuantile, packed
+from discreet.query.estimate.statistics import Bins, QuantileCells
+from discreet.query.plan.expressions import Column
 
 RUNS = 100
 MANY = 24
@@ -127,3 +132,64 @@ def test_a_preview_says_for_which_values_its_error_is() -> None:
     shown = session(VALUES, budget=dp.Pure(1)).sql("SELECT MEDIAN(x) AS m FROM t").preview(epsilon=1)
     assert [column.evenly for column in shown.columns] == [True]
     assert "spread evenly" in str(shown)
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+
+class OneAndAHalf:
+    """Stands for noise whose errors in any prefix of cells are 1.5."""
+
+    @staticmethod
+    def cell_errors(cells: int, _level: Fraction, _miss: float) -> Any:
+        return np.full(cells, 1.5)
+
+
+def by_hand(
+    counts: list[float], borders: list[float], level: str, *, whole: bool = False, high: int | None = 10
+) -> tuple[float, tuple[float, float], bool]:
+    """The value and the ends of one group, and whether it may be NULL."""
+    bins = Bins(Column("x"), 10, Fraction(0), Fraction(1), whole, None if high is None else Fraction(high))
+    recipe = SearchedQuantile(QuantileCells(bins, (Fraction(level),)), Fraction(level))
+    values = packed(np.array(counts), np.array(borders), recipe.cells)[None, :]
+    noise: Any = OneAndAHalf()
+    noisy: Estimates = {recipe.cells: Estimate(values, lambda _: 4.0, noised=noise)}
+    low, high_ends = recipe.ends(noisy, 0.05)
+    null = recipe.may_be_null(noisy, (low, high_ends), 0.05)
+    return float(recipe.value(noisy)[0]), (float(low[0]), float(high_ends[0])), bool(null[0])
+
+
+SIX = [0.0, 2.0, 4.0, 5.0, 6.0, 8.0, 10.0]
+
+
+@pytest.mark.parametrize(
+    ("counts", "borders", "level", "value", "ends"),
+    [
+        # below each border 1, 3, 7, 11, 13, 14: half are 7
+        ([1, 2, 4, 4, 2, 1], SIX, "1/2", 5.0, (4.0, 6.0)),
+        ([1, 2, 2, 6, 2, 1], SIX, "1/2", 5 + 2 / 6, (5.0, 6.0)),
+        ([1, 2, 4, 0, 6, 1], SIX, "1/2", 5.0, (4.0, 8.0)),
+        # in the first cell, which is beyond the stretch if it is wider than the next one; the end is the second one's
+        ([5, 1, 1, 1, 1], [0.0, 6.0, 7.0, 8.0, 9.0, 10.0], "1/4", 6.0, (0.0, 7.0)),
+        ([5, 1, 1, 1, 1], [0.0, 2.0, 4.0, 6.0, 8.0, 10.0], "1/4", 0.9, (0.0, 4.0)),
+        ([1, 1, 1, 1, 5], [0.0, 1.0, 2.0, 3.0, 4.0, 10.0], "3/4", 4.0, (4.0, 10.0)),
+        ([1, 1, 1, 1, 5], [0.0, 2.0, 4.0, 6.0, 8.0, 10.0], "3/4", 8 + 2 * 0.55, (8.0, 10.0)),
+        # surely fewer rows than none
+        ([1, -2, -2, -1, 0, -1], SIX, "1/2", 5.0, (0.0, 10.0)),
+    ],
+)
+def test_a_quantile_and_its_ends_by_hand(
+    counts: list[float], borders: list[float], level: str, value: float, ends: tuple[float, float]
+) -> None:
+    found = by_hand(counts, borders, level)
+    if sum(counts) >= 0:
+        assert found[0] == pytest.approx(value)
+    assert found[1] == ends
+    assert found[2] is (ends[0] == 0)
+
+
+def test_the_end_of_a_bin_of_whole_numbers_is_the_number_in_it() -> None:
+    assert by_hand([1, 2, 4, 4, 2, 1], SIX, "1/2", whole=True)[:2] == (5.0, (4.0, 5.0))
+    assert by_hand([0, 0, 0, 0, 0, 9], SIX, "9/10", whole=True, high=None)[:2] == (9.0, (8.0, 9.0))
+    assert by_hand([0, 0, 0, 0, 0, 9], SIX, "9/10", high=9)[1] == (8.0, 9.0)
+    assert by_hand([0, 0, 0, 0, 0, 9], SIX, "9/10", high=None)[1] == (8.0, 10.0)

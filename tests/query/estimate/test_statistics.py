@@ -132,3 +132,102 @@ def test_sides_of_a_wide_range_are_counted_in_coarser_steps() -> None:
     assert up.bound == -(-(high - low) // 17) <= 2 * st.FINEST
     assert (cells(up.value, low), cells(down.value, low)) == (0, up.bound)
     assert (cells(up.value, high), cells(down.value, high)) == (up.bound, 0)
+
+
+@pytest.mark.parametrize("size", [10**100, 10**100 + 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_largest_numbers_and_the_nearest_that_can_be_summed(size: int, sign: int) -> None:
+    """Both are taken at the limit itself, and refused one beyond it."""
+    wide, near = bounded(min(0, sign * size), max(0, sign * size)), bounded(0, 1, Fraction(1, size))
+    for typed in (wide, near):
+        if size <= st.LARGEST_SUMMED:
+            assert st.number(typed, "SUM") is typed.kind
+        else:
+            with pytest.raises(BadQuestion, match="cannot be answered in floats"):
+                st.number(typed, "SUM")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "centre", "one_sign", "seen"),
+    [
+        (0, 100, 0, True, {-5: 0, 3: 3, 90: 7}),
+        (-100, 0, 0, True, {-90: -7, -3: -3, 5: 0}),
+        (-100, 100, 0, False, {-90: -7, 3: 3, 90: 7}),
+        (20, 100, 20, True, {19: 0, 23: 3, 90: 7}),
+        (20, 100, 100, True, {0: -7, 95: -5, 101: 0}),
+        (20, 100, 60, False, {0: -7, 58: -2, 90: 7}),
+    ],
+)
+def test_a_clipped_value_reaches_as_far_as_the_clip(
+    low: int, high: int, centre: int, one_sign: bool, seen: dict[int, int]
+) -> None:
+    """A unit alone is scaled down to 7, so that no value of it need be farther from the centre; values between it and
+    an end of the range have one sign, the end included."""
+    found = st.clipped_total(bounded(low, high), None, 7, centre)
+    assert (found.total.clip, found.total.bound, found.total.step) == (7, 7, Fraction(1))
+    assert (found.total.one_sign, found.x.centre) == (one_sign, Fraction(centre))
+    assert (found.x.low, found.x.high) == (Fraction(low), Fraction(high))
+    assert {x: cells(found.total.value, x) for x in seen} == seen
+
+
+@pytest.mark.parametrize(("clip", "times"), [(st.FINEST, 1), (st.FINEST + 1, 2), (5 * st.FINEST // 2, 3)])
+def test_a_long_clip_is_counted_in_coarser_cells(clip: int, times: int) -> None:
+    found = st.clipped_total(bounded(0, 1 << 40, Fraction(1, 4)), None, clip)
+    assert (found.total.clip, found.total.step) == (-(-clip // times), Fraction(times, 4))
+    assert cells(found.total.value, 100 * times) == 100
+
+
+def test_a_product_is_counted_from_its_own_middle_only_as_a_square() -> None:
+    """(x - cx)² lies between 0 and 49, so 24 is taken off; of xy, both signs are possible."""
+    x, y = st.centred(bounded(-7, 7), "COVARIANCE"), st.centred(bounded(0, 5), "COVARIANCE")
+    square, product = st.product(x, x, None), st.product(x, y, None)
+    assert (square.offset, square.statistic.bound, square.statistic.step) == (Fraction(24), 25, Fraction(1))
+    assert (product.offset, product.statistic.bound, product.statistic.step) == (Fraction(0), 21, Fraction(1))
+    least = st.centred(bounded(0, 1), "VARIANCE")
+    assert (least.reach, least.centre) == (1, Fraction(0))
+    assert (st.product(least, least, None).offset, st.product(least, least, None).statistic.bound) == (Fraction(0), 1)
+    wide = st.centred(bounded(-(1 << 20), 1 << 20), "VARIANCE")
+    coarse = st.product(wide, wide, None)
+    assert (coarse.offset, coarse.statistic.bound, coarse.statistic.step) == (
+        Fraction(1 << 39),
+        1 << 30,
+        Fraction(1 << 9),
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "middle", "reach"), [(0, 9, 4, 5), (-9, 0, -5, 5), (-3, 3, 0, 3), (1, 2, 1, 1)]
+)
+def test_the_middle_of_a_range(low: int, high: int, middle: int, reach: int) -> None:
+    x = st.centred(bounded(low, high), "AVG")
+    assert [x.centre, x.reach, x.low, x.high] == [middle, reach, low, high]
+    assert [cells(x.cells, value) for value in (low, middle, high)] == [low - middle, 0, high - middle]
+
+
+@pytest.mark.parametrize("statistic", [
+    st.Rows(Column("x"), 1, Fraction(1), most=3), st.Bins(Column("x"), 4, Fraction(0), Fraction(1), True, most=3),
+    st.QuantileCells(st.Bins(Column("x"), 4, Fraction(0), Fraction(1), True, most=3), (Fraction(1, 2),)),
+    st.Units(), st.Distinct(Column("x"), most=3),
+])  # fmt: skip
+def test_how_many_rows_of_a_unit_count_where_that_was_chosen(statistic: st.Statistic) -> None:
+    rows = isinstance(statistic, st.Rows | st.Bins | st.QuantileCells)
+    assert st.most_rows(statistic) == (3 if rows else None)
+
+
+def test_a_condition_leaves_out_rows_of_every_statistic() -> None:
+    """What fails it adds nothing to a sum, and is in no bin."""
+    only = Column("here")
+    both = bounded(-4, 10)
+    centred = st.centred(both, "AVG")
+    parts = st.count_parts(bounded(-4, 10, nullable=True), only)
+    summed = [
+        st.total(both, only, "SUM"), st.clipped_total(both, only, 7).total, st.centred_total(centred, only),
+        st.product(centred, centred, only).statistic, st.sides(both, only, "AVG").above, parts.present, parts.absent,
+    ]  # fmt: skip
+    outside = [evaluate(rows.value, {"x": 9, "here": False}) for rows in summed]
+    inside = [evaluate(rows.value, {"x": 9, "here": True}) for rows in summed]
+    assert outside == [0] * len(summed)
+    assert inside == [9, 7, 6, 12, 13, 1, 0]
+    counted = st.count(None, only)
+    assert isinstance(counted, st.Rows)
+    assert [evaluate(counted.value, {"here": here}) for here in (False, True)] == [0, 1]

@@ -198,7 +198,7 @@ def centred(argument: Typed, what: str, finest: int = FINEST) -> Centred:
     if coarser > 1:
         cells = Call("round_div", (cells, Literal(coarser)))
         reach = -(-reach // coarser)
-    return Centred(cells, max(reach, 1), kind.step * coarser, middle * kind.step, low, high)
+    return Centred(cells, reach, kind.step * coarser, middle * kind.step, low, high)
 
 
 def total(argument: Typed, where: Expression | None, what: str) -> Rows:
@@ -206,11 +206,11 @@ def total(argument: Typed, where: Expression | None, what: str) -> Rows:
     kind = number(argument, what)
     reach = max(abs(kind.low), abs(kind.high))
     cells: Expression = argument.lowered
-    coarser = max(1, -(-reach // FINEST))
+    coarser = -(-reach // FINEST)
     if coarser > 1:
         cells = Call("round_div", (cells, Literal(coarser)))
         reach = -(-reach // coarser)
-    return Rows(_only(cells, where), max(reach, 1), kind.step * coarser, one_sign=kind.low >= 0 or kind.high <= 0)
+    return Rows(_only(cells, where), reach, kind.step * coarser, one_sign=kind.low >= 0 or kind.high <= 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +322,7 @@ def product(x: Centred, y: Centred, where: Expression | None) -> Product:
     if coarser > 1:
         cells = Call("round_div", (cells, Literal(coarser)))
         reach = -(-reach // coarser)
-    return Product(Rows(_only(cells, where), max(reach, 1), step * coarser), middle * step)
+    return Product(Rows(_only(cells, where), reach, step * coarser), middle * step)
 
 
 def bins(argument: Typed, where: Expression | None, what: str) -> Bins:
