@@ -281,7 +281,7 @@ def _column(column: Any) -> NDArray[Any]:
     return np.asarray(column)
 
 
-_OF_SOME_KIND = ("categor", "dictionary", "run_end")
+_OF_SOME_KIND = ("category", "categorical", "dictionary", "run_end")
 """What holds values of whole numbers or of anything else, each once."""
 
 
