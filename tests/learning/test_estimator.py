@@ -1,11 +1,15 @@
 """Conventions of scikit-learn, bad input, payment: the same for every estimator."""
 
 import warnings
+from collections.abc import Callable
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
@@ -15,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from discreet.errors import BadData, BadParameter, DiscreetError, ReceiptRefused
 from discreet.learning import (
     PCA,
+    Categorical,
     CategoricalNB,
     GaussianNB,
     HistogramTree,
@@ -26,8 +31,11 @@ from discreet.learning import (
     StandardScaler,
     TabularClassifier,
     TabularRegressor,
+    oracle,
 )
 from discreet.learning.estimator import NotFitted, as_given, read_bounds, read_labels, read_rows, read_target
+from discreet.learning.preprocessing.columns import codes_of
+from discreet.learning.unit_weights import unit_weights
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import GDP, Approx, Pure
 
@@ -313,14 +321,66 @@ def test_a_label_of_another_type_changes_no_other() -> None:
         assert read_labels(np.zeros(len(labels)), labels, classes)[1].tolist() == [1, 0]
 
 
-def test_a_missing_number_of_a_column_leaves_the_others_as_they_are() -> None:
-    """numpy would make doubles of all, in which these two people are one."""
-    exact = [2**53, 2**53 + 1]
-    for column in (pa.array([*exact, None]), pa.chunked_array([exact, [None]]), pl.Series([*exact, None])):
-        assert as_given(column).tolist() == [*exact, None]
-    for column in (pa.array(exact), pl.Series(exact)):
-        assert as_given(column).tolist() == exact
-        assert as_given(column).dtype.kind == "i"
+EXACT = [2**53, 2**53 + 1]
+"""Two people: as doubles they are one."""
+COLUMN_TYPES: list[Callable[[list[Any]], Any]] = [
+    pa.array,
+    lambda values: pa.chunked_array([values]),
+    lambda values: pa.array(values).dictionary_encode(),
+    lambda values: pc.run_end_encode(pa.array(values)),
+    pl.Series,
+    lambda values: pl.Series(values, dtype=pl.Int128),
+    lambda values: pd.Series(values, dtype="Int64"),
+    lambda values: pd.array(values, dtype="Int64"),
+    lambda values: pd.Index(values, dtype="Int64"),
+    lambda values: pd.Series(values, dtype="int64[pyarrow]"),
+    lambda values: pd.Series(values, dtype=object).astype("category"),
+]
+
+
+@pytest.mark.parametrize("make", COLUMN_TYPES)
+def test_a_missing_number_of_a_column_leaves_the_others_as_they_are(make: Callable[[list[Any]], Any]) -> None:
+    """numpy would make doubles of all, in which these two people are one; or it knows no integers so long."""
+    column, more = make(EXACT), make([*EXACT, None])
+    assert as_given(column).tolist() == as_given(more).tolist()[:2] == EXACT
+    classes, rows = np.array(EXACT), np.zeros((3, 1))
+    assert read_labels(rows[:2], column, classes)[1].tolist() == read_labels(rows, more, classes)[1].tolist() == [0, 1]
+    assert unit_weights(column, 2).values.tolist() == unit_weights(more, 3).values.tolist()[:2] == [1024, 1024]
+
+
+def nullable_pandas(columns: dict[str, Any]) -> pd.DataFrame:
+    return pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+FRAME: dict[str, list[Any]] = {
+    "n": EXACT,
+    "yes": [True, False],
+    "at": [datetime(2025, 1, 2), None],
+    "day": [date(2025, 1, 2), None],
+}
+
+
+@pytest.mark.parametrize("missing", ["nothing", *FRAME])
+@pytest.mark.parametrize("names", [["n", "yes"], ["at", "yes"], ["n", "day"], ["n", "at"], ["day", "at"], ["yes"]])
+@pytest.mark.parametrize("make", [pa.table, pl.DataFrame, nullable_pandas])
+def test_a_missing_value_of_a_frame_decides_nothing_about_others(
+    make: Callable[[Any], Any], names: list[str], missing: str
+) -> None:
+    """numpy looks for one type for all columns: with a NULL among them it may find one, or none."""
+    further = {name: None if name == missing else values[0] for name, values in FRAME.items()}
+    frames = [
+        make({name: FRAME[name] for name in names}),
+        make({name: [*FRAME[name], further[name]] for name in names}),
+    ]
+    before, after = (read_rows(frame) for frame in frames)
+    np.testing.assert_array_equal(before, after[:2])
+    columns = [Categorical([EXACT[1], True, date(2025, 1, 2)])] * len(names)
+    codes = [codes_of(frame, columns).tolist() for frame in frames]
+    assert codes[0] == codes[1][:2]
+    for frame in frames:
+        with pytest.raises(BadData, match="y must be 1D"):
+            read_target(frame, len(frame))
+    assert oracle(frames[1], budget=GDP(1), queries=1).mean(lambda row: row[0], range=(0, 1)) is not None
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,9 @@ def numbers(values: Any, axes: int = 1) -> Floats:
     >>> numbers([[1, "2.5"], [None, "x"]], axes=2).tolist()
     [[1.0, 2.5], [nan, nan]]
     """
+    columns = frame_columns(values)
+    if columns is not None and axes > 1:
+        return np.stack([numbers(column) for column in columns], axis=1) if columns else np.zeros((len(values), 0))
     given = as_given(values, axes)
     if given.dtype.kind in "biuf":
         return given.astype(np.float64)
@@ -219,8 +222,14 @@ def as_given(values: Any, axes: int = 1) -> NDArray[Any]:
     >>> as_given([[1], [2]]).shape, as_given([[1], [2]], axes=2).shape
     ((2,), (2, 1))
     """
+    columns = frame_columns(values)
+    if columns is not None:
+        made = np.empty((len(values), len(columns)), dtype=object)
+        for place, column in enumerate(columns):
+            made[:, place] = _flat(_column(column).tolist())
+        return made
     if hasattr(values, "dtype") or hasattr(values, "__array__"):
-        return _with_missing(values) if hasattr(values, "null_count") else np.asarray(values)
+        return _column(values)
     if not _is_list(values):
         raise BadData("rows must be of one length, and labels a flat list")
     if axes == 1:
@@ -246,14 +255,41 @@ def _flat(values: Sequence[Any]) -> NDArray[Any]:
     return made
 
 
-def _with_missing(column: Any) -> NDArray[Any]:
-    """An Arrow or polars column: of whole numbers with one that is missing, numpy would make doubles of all."""
+def frame_columns(values: Any) -> list[Any] | None:
+    """The columns of a table of pandas, polars or Arrow; None of anything else.
+
+    Each is read by itself: numpy looks for one type that holds all of them, which missing values change, or do not let
+    it find.
+    """
+    if hasattr(values, "iloc"):
+        return [values.iloc[:, j] for j in range(values.shape[1])] if values.ndim > 1 else None
+    if hasattr(values, "get_columns"):
+        return list(values.get_columns())
+    return list(values.columns) if hasattr(values, "column_names") else None
+
+
+def _column(column: Any) -> NDArray[Any]:
+    """A column whose library may have types of its own: of whole numbers with one missing, numpy would make doubles."""
     kind = str(getattr(column, "type", None) or getattr(column, "dtype", "")).lower()
-    listed = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
-    if listed is None or not kind.startswith(("int", "uint")):
+    ways = [getattr(column, name, None) for name in ("to_pylist", "to_list", "tolist")]
+    listed = next((way for way in ways if way is not None), None)
+    if listed is None or isinstance(getattr(column, "dtype", None), np.dtype):
         return np.asarray(column)
-    missing = column.null_count() if callable(column.null_count) else column.null_count
-    return np.asarray(listed(), dtype=object) if missing else np.asarray(column)
+    whole = kind.startswith(("int", "uint"))
+    if kind.startswith(_OF_SOME_KIND) or (whole and ("128" in kind or _has_missing(column))):
+        return _flat(listed())
+    return np.asarray(column)
+
+
+_OF_SOME_KIND = ("category", "categorical", "dictionary", "run_end")
+"""What holds values of whole numbers or of anything else, each once."""
+
+
+def _has_missing(column: Any) -> bool:
+    many = getattr(column, "null_count", None)
+    if many is None:
+        return bool(column.isna().any())
+    return bool(many() if callable(many) else many)
 
 
 Bounds = Any

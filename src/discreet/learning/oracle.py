@@ -24,7 +24,7 @@ from discreet.arrays import Floats
 from discreet.errors import BadData, BadParameter, NotATheorem, OverBudget
 from discreet.exact import Number, float_up, integer, number, positive, significant
 from discreet.learning.budget import Budget
-from discreet.learning.estimator import WIDEST
+from discreet.learning.estimator import WIDEST, frame_columns, numbers
 from discreet.learning.oracle_noise import OracleNoise, noise_for
 from discreet.learning.sums import on_grid
 from discreet.mechanisms.base.mechanism import check_receipt
@@ -187,7 +187,10 @@ class Oracle:
 
 
 def _array(rows: Any) -> Any:
-    """An array as it is, a list as numbers: numpy would make text of all of them for one text among them."""
+    """An array as it is, lists and frames as numbers: numpy would choose a type for all by what one of them is."""
+    frame = frame_columns(rows) is not None
+    if frame or hasattr(rows, "null_count") or hasattr(rows, "isna"):
+        return numbers(rows, axes=2 if frame else 1)
     if hasattr(rows, "dtype") or hasattr(rows, "__array__"):
         return np.asarray(rows)
     try:

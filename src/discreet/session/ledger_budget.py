@@ -139,6 +139,9 @@ class RetryBudget(LedgerBudget):
 class LedgerBoard:
     """A dashboard in a ledger: the stream ``name`` of one analyst, for one question with its parameters."""
 
+    before_kept: Callable[[], None] = staticmethod(lambda: None)
+    """Called before a day is kept, when all of it is computed: how long that took must not show."""
+
     def __init__(
         self,
         ledger: Ledger,
@@ -215,6 +218,7 @@ class LedgerBoard:
         stream = self._ledger.stream(self._name)
         if stream is None:
             raise LedgerUnavailable("this dashboard was not opened in the ledger, so its answer may not be shown")
+        self.before_kept()
         path = self._path(position, _hash(state))
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

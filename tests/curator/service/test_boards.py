@@ -48,9 +48,14 @@ def test_what_is_not_there_is_not_there(town: Town) -> None:
 
 def test_a_day_is_kept_on_the_grid_of_its_data_set(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     curator, ann = town.curator, town.curator.access.who(f"Bearer {town.ann}")
-    held: list[float] = []
-    monkeypatch.setattr(Grid, "hold", lambda grid, *_: held.append(grid.quantum))
+    held: list[tuple[float, int]] = []
+
+    def hold(grid: Grid, _: float) -> None:
+        held.append((grid.quantum, len(find_board(curator, ann, "town", "on time").days)))
+
+    monkeypatch.setattr(Grid, "hold", hold)
     monkeypatch.setattr(type(curator), "grid_of", lambda *_: Grid(7.0))
     open_board(curator, ann, "town", "on time", ASKED)
     advance(curator, ann, "town", "on time", "2025-01-05", began=0.0)
-    assert held == [7.0]
+    assert held == [(7.0, 0)], "whoever looks while the answer is held must not see it"
+    assert len(find_board(curator, ann, "town", "on time").days) == 1

@@ -1,13 +1,15 @@
 """Dashboards of a curator: one question of an analyst, answered day by day, at one price for all days.
 
 Promise: a dashboard is opened and paid by one request; after that a day is read once, in order, and costs nothing more.
-What it asks is in the ledger, in its charge; where it stands is in the ledger too. Answers leave on the grid of time.
+What it asks is in the ledger, in its charge; where it stands is in the ledger too. A day is kept on the grid of time,
+so that looking for it again and again tells no more than its reply.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,25 +69,34 @@ def open_board(curator: Curator, caller: Caller, dataset: str, name: str, questi
 
 def find_board(curator: Curator, caller: Caller, dataset: str, name: str) -> Board:
     """A dashboard of the caller, as its charge describes it."""
+    return _found(curator, caller, dataset, name)[0]
+
+
+def _found(curator: Curator, caller: Caller, dataset: str, name: str) -> tuple[Board, LedgerBoard]:
     curator.dataset(caller, dataset)
     stream = curator.ledger.stream(stream_name(caller.name, dataset, name))
     if stream is None:
         raise Refusal.nothing_here()
     charge = curator.ledger.charge(stream.charge).record
-    return opened(curator, caller, dataset, name, BoardQuestion.read(charge.query, charge.parameters))[0]
+    return opened(curator, caller, dataset, name, BoardQuestion.read(charge.query, charge.parameters))
 
 
 def advance(
     curator: Curator, caller: Caller, dataset: str, name: str, day: str, *, began: float | None = None
 ) -> BoardDay:
-    """Read one more day and release it; it is kept before the reply leaves, on the grid of time."""
-    board = find_board(curator, caller, dataset, name)
+    """Read one more day and release it. It is kept on the grid of time: whoever looks sees it no sooner."""
+    board, record = _found(curator, caller, dataset, name)
     registered, _ = curator.dataset(caller, dataset)
-    with curator.open(registered).engine.reserved(caller.name):
-        released = board.advance(day)
-    if began is not None:
-        curator.grid_of(dataset).hold(began)
-    return released
+    with ExitStack() as held:
+        held.enter_context(curator.open(registered).engine.reserved(caller.name))
+
+        def wait() -> None:
+            held.close()  # the engine is done: others may have it
+            if began is not None:
+                curator.grid_of(dataset).hold(began)
+
+        record.before_kept = wait
+        return board.advance(day)
 
 
 def listed(curator: Curator, caller: Caller, dataset: str) -> dict[str, StreamPosition]:

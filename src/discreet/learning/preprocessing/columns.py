@@ -13,12 +13,11 @@ from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.arrays import Integers
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number
-from discreet.learning.estimator import as_given, numbers
+from discreet.learning.estimator import as_given, frame_columns, numbers
 from discreet.shown import brief
 
 FINE_BINS, COARSE_BINS = 32, 16
@@ -160,10 +159,9 @@ def codes_of(data: Any, columns: Sequence[Column]) -> Integers:
 
 
 def _columns_of(data: Any) -> list[Any]:
-    if hasattr(data, "iloc"):  # a pandas frame keeps the type of each column
-        return [_plain(data.iloc[:, j]) for j in range(data.shape[1])]
-    if hasattr(data, "get_columns"):  # polars
-        return [_plain(column) for column in data.get_columns()]
+    columns = frame_columns(data)
+    if columns is not None:
+        return [as_given(column) for column in columns]
     if hasattr(data, "toarray"):
         raise BadData("sparse rows are not taken here: pass a dense array, data.toarray()")
     rows = as_given(data, axes=2)
@@ -174,12 +172,3 @@ def _columns_of(data: Any) -> list[Any]:
     if not len(rows):
         raise BadData("Found array with 0 sample(s) while a minimum of 1 is required")
     return list(rows.T)
-
-
-def _plain(column: Any) -> NDArray[Any]:
-    """The values of a frame's column, each by itself: a missing one must not make doubles of all large integers."""
-    if isinstance(column.dtype, np.dtype):
-        return np.asarray(column.to_numpy())
-    if hasattr(column, "null_count") and not column.null_count() and column.dtype.is_integer():
-        return np.asarray(column.to_numpy())
-    return np.fromiter(column.to_list(), dtype=object, count=len(column))
