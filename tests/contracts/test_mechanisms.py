@@ -10,9 +10,11 @@ import pytest
 
 from discreet.checking.exact.laws import Law, Refutation, refutations
 from discreet.errors import BadData, BadParameter, NoPrice, ReceiptRefused
+from discreet.local.hadamard import hadamard
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.mechanisms.selection.randomized_response import randomized_response
+from discreet.mechanisms.statistics.sums import bounded_sum, count
 from discreet.privacy.attacker.loss import privacy_loss
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event, stated_for
@@ -50,8 +52,9 @@ def test_the_law_is_a_law(case: Case) -> None:
 @pytest.mark.slow
 @every_mechanism
 def test_the_privacy_loss_is_the_one_of_both_laws(case: Case) -> None:
-    """Added up in doubles from the two laws; where outputs are left out, mean and the like are refused."""
+    """Added up in doubles from the two laws. Where other outputs than moved noise are left out, there is no mean."""
     finite = 0
+    known = case.mechanism.lists_all_outputs or case.mechanism.adds_noise
     for a, b in case.pairs:
         loss = privacy_loss(case.mechanism, on=(a, b))
         p, q = (
@@ -64,12 +67,20 @@ def test_the_privacy_loss_is_the_one_of_both_laws(case: Case) -> None:
             assert loss.delta(place).lower - 1e-9 <= delta <= loss.delta(place).upper + 1e-9
             assert loss.tail(place).lower - 1e-9 <= tail <= loss.tail(place).upper + 1e-9
             assert loss.delta(place).width < 1e-9
-        if case.mechanism.lists_all_outputs and p.keys() <= q.keys():
-            mean = sum(chance * math.log(chance / q[y]) for y, chance in p.items())
-            assert loss.mean.lower - 1e-9 <= mean <= loss.mean.upper + 1e-9
-            assert loss.mean.width < 1e-9
+        if not known:
+            with pytest.raises(NoPrice, match="not listed"):
+                _ = loss.variance
+        elif case.mechanism.adds_noise or p.keys() <= q.keys():
+            pairs = [(chance, math.log(chance / q[y])) for y, chance in p.items() if chance and q.get(y)]
+            mean = sum(chance * value for chance, value in pairs)
+            for bound, exact in (
+                (loss.mean, mean),
+                (loss.variance, sum(chance * (value - mean) ** 2 for chance, value in pairs)),
+            ):
+                assert bound.lower - 1e-9 <= exact <= bound.upper + 1e-9
+                assert bound.width < 1e-9
             finite += 1
-    assert finite or not case.mechanism.lists_all_outputs or case.name.startswith("optimal")
+    assert finite or not known or case.name.startswith("optimal")
 
 
 def test_the_loss_of_two_values_of_one_mechanism() -> None:
@@ -81,10 +92,21 @@ def test_the_loss_of_two_values_of_one_mechanism() -> None:
     assert privacy_loss(randomized_response(epsilon=1), on=(1, 0)).largest.upper == pytest.approx(1, abs=1e-12)
     normal = privacy_loss(gaussian(sensitivity=1, rho="1/2"), on=(0, 1))
     assert normal.largest.upper == math.inf
-    with pytest.raises(NoPrice, match="leaves out"):
-        _ = normal.mean
+    assert normal.mean.upper == 0.5
+    stated = gaussian(sensitivity=1, epsilon=1, delta="1e-3")  # its event states both
+    assert privacy_loss(stated, on=(7, 8)).mean.upper == pytest.approx(float(stated.rho))
     far = privacy_loss(gaussian(sensitivity=1, sigma="1/2"), on=(0, 10**6))
     assert far.tail(100).upper == 1
+    fine = privacy_loss(gaussian(sensitivity=1, rho="1/2", real=True), on=(0, 1))
+    assert fine.mean.upper == pytest.approx(0.5)
+    assert fine.delta(1).upper == pytest.approx(0.12693673750664394, abs=1e-9)
+    for statistic in (count(rho="1/2"), bounded_sum(low=0, high=1, rho="1/2")):
+        assert privacy_loss(statistic, on=([1, 1], [1])).mean.upper == pytest.approx(0.5, abs=1e-9)
+    assert privacy_loss(count(epsilon=1), on=([1, 1], [1])).largest.upper == 1
+    report = hadamard(k=4, epsilon=1)
+    assert privacy_loss(report, on=(0, 1)).mean == privacy_loss(report.law(0), report.law(1)).mean
+    with pytest.raises(BadData, match="from 0 to 3"):
+        privacy_loss(report, on=(0, 4))
     for wrong in (None, 3, (3,), (3, 4, 5)):
         with pytest.raises(BadParameter, match="two values"):
             privacy_loss(noise, on=wrong)  # type: ignore[arg-type]

@@ -135,14 +135,19 @@ def test_no_sequence_of_choices_costs_more_than_was_given(monkeypatch: pytest.Mo
 
 
 def test_rounds_follow_from_rows_and_questions() -> None:
-    """Four times the rows, four times the rounds; more questions, fewer; never more than twice what can be measured."""
+    """Four times the rows, four times the rounds; more questions, fewer; never more than twice what can be measured.
+
+    Where a round costs much, no more than its cost allows: a fourth of the rounds for sixteen times the cells.
+    """
     rho = Fraction(1, 40)
     assert _rounds(8_000, 1024, 128, rho) == 4 * _rounds(2_000, 1024, 128, rho) == 88
     assert _rounds(2_000, 64, 128, rho) > _rounds(2_000, 4096, 128, rho)
     assert _rounds(10**9, 10, 128, rho) == 20
     assert _rounds(10**9, 10**6, 5, rho) == 10
     assert _rounds(1, 10**6, 128, rho) == 4
-    assert _rounds(10**9, 10**6, 10**6, rho) == 150
+    assert _rounds(10**9, 10**6, 1 << 16, rho) == 1024
+    assert _rounds(10**9, 10**6, 1 << 20, rho) == 256
+    assert _rounds(10**9, 10**6, 1 << 24, rho) == 150
 
 
 SMALL = Domain({"x": whole(0, 3, nullable=False)})

@@ -38,6 +38,7 @@ Stretch = tuple[Fraction, Fraction, int]
 class BiasedResponse(Priced[int, int]):
     """Made by ``biased_randomized_response(...)``: that is where the price is certified."""
 
+    lists_all_outputs = True
     share: Fraction
     categories: int
     model: SanthaVazirani

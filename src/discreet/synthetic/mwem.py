@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log, sqrt
+from math import isqrt, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -30,11 +30,13 @@ from discreet.synthetic.spending import Spending, read_budget
 from discreet.synthetic.synthesize import source_of
 
 COUNTING = Fraction(1, 100)
-MOST_ROUNDS = 1000
-_MOST_BY_DEFAULT = 150
+MOST_ROUNDS = 1 << 14
+_ALWAYS = 150
+_WORK = 1 << 36  # cells that a model may be asked for and corrected in by default: about a minute
 _SWEEPS = 8
 _UPDATES = 256  # in one round: with many measurements fewer sweeps are enough
 _CELLS = 1 << 27
+_FLOAT_CELLS = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +76,9 @@ def mwem(
     """Answer many conditions together; the error grows like the root of their logarithm, not like their root.
 
     ``table`` is a table with its ``domain``, as in ``synthesize``, or a source. ``rounds``: unless said, as
-    many as balance what is not learned yet with the noise, by the noisy number of rows and the number of conditions;
-    at most 150. The domain may have at most 2^24 cells.
+    many as balance what is not learned yet with the noise, by the noisy number of rows and the number of conditions,
+    and no more than twice what there is to measure; over 10^6 cells and more also no more than a few minutes allow. The
+    domain may have at most 2^24 cells.
 
     >>> from discreet.synthetic.source import Rows
     >>> rows = Rows(Domain({"x": range(4)}), np.repeat([[0], [1]], 500, axis=0))
@@ -119,28 +122,32 @@ def _rounds(units: float, questions: int, cells: int, rho: Fraction) -> int:
     """The rounds at which what is not learned yet, √(ln cells / T), is about the noise of a round, √T ln k / (√ρ n).
 
     A fourth of the balance of the two bounds, since the corrections of earlier rounds are repeated; no more than twice
-    what there is to measure.
+    what there is to measure. A round corrects the model by each measurement so far, so that T rounds touch about T²
+    times all cells: ``_WORK`` in all, but 150 rounds always.
 
-    >>> [_rounds(n, 1024, 128, Fraction(1, 40)) for n in (100, 2_000, 8_000, 10**6)]
-    [4, 22, 88, 150]
+    >>> [_rounds(n, 1024, 1024, Fraction(1, 40)) for n in (100, 2_000, 32_000, 10**6)]
+    [4, 26, 420, 2048]
     """
     balance = units * sqrt(float(rho) * log(max(3, cells))) / (4 * (1 + log(questions)))
-    return round(max(4, min(balance, 2 * min(questions, cells), _MOST_BY_DEFAULT)))
+    affordable = max(_ALWAYS, isqrt(_WORK // cells))
+    return round(max(4, min(balance, 2 * min(questions, cells), affordable)))
 
 
-Stacks = dict[Clique, tuple[list[int], NDArray[np.int8]]]
+Stacks = dict[Clique, tuple[list[int], NDArray[Any]]]
 
 
 def _stacked(conditions: Sequence[Predicate]) -> Stacks:
-    """Conditions over the same columns as one matrix."""
+    """Conditions over the same columns as one matrix; of floats, which are multiplied fast, unless they are many."""
     places: dict[Clique, list[int]] = {}
     for i, p in enumerate(conditions):
         places.setdefault(p.clique, []).append(i)
-    if sum(len(at) * conditions[at[0]].table.size for at in places.values()) > _CELLS:
+    cells = sum(len(at) * conditions[at[0]].table.size for at in places.values())
+    if cells > _CELLS:
         raise BadParameter(
             "questions", len(conditions), f"must have at most {_CELLS:,} cells together: ask fewer, or narrower"
         )
-    return {c: (at, np.stack([conditions[i].table.ravel() for i in at]).astype(np.int8)) for c, at in places.items()}
+    kind = np.float64 if cells <= _FLOAT_CELLS else np.int8
+    return {c: (at, np.stack([conditions[i].table.ravel() for i in at]).astype(kind)) for c, at in places.items()}
 
 
 def _exact(source: MarginalSource, stacks: Stacks, many: int) -> Counts:

@@ -35,6 +35,7 @@ def test_tails_and_masses_enclose_the_sums(s2: Fraction) -> None:
         assert ball(low) <= truth + arb(10) ** -80
         assert truth <= ball(high) + arb(10) ** -80
         assert high - low <= Fraction(1, 200) * high  # beyond 512 the sums are bounded, not added up
+        assert high - low <= 1 / (4 * s2)
         inside, outside = pmf(s2, a)
         assert ball(inside) <= law.get(a, arb(0)) + arb(10) ** -80
         assert law.get(a, arb(0)) <= ball(outside) + arb(10) ** -80

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.mechanisms.selection.randomized_response import randomized_response
 from discreet.privacy.accountants.compose import compose
-from discreet.privacy.attacker.loss import FiniteLoss, PrivacyLoss, SumOfLosses, privacy_loss
+from discreet.privacy.attacker.loss import DiscreteGaussianLoss, FiniteLoss, PrivacyLoss, SumOfLosses, privacy_loss
 from discreet.privacy.promises import events
 from discreet.privacy.promises.bound import Bound
 
@@ -43,6 +44,7 @@ SYMMETRIC = [
     events.DiscreteLaplace(scale=3, sensitivity=7),
     events.Laplace(scale=2, sensitivity=3),
     events.Gaussian(sigma="3/2"),
+    events.DiscreteGaussian(sigma="3/2", sensitivity=2),
 ]
 
 
@@ -93,6 +95,51 @@ def test_the_law_of_a_mechanism_is_that_of_its_event() -> None:
     assert near(by_law.tail(0), math.e / (1 + math.e))
     assert isinstance(by_event, FiniteLoss)
     assert [round(x, 6) for pair in by_event.law() for x in pair] == [1, 0.731059, -1, 0.268941]
+
+
+@pytest.mark.parametrize("shift", [1, 3])
+@pytest.mark.parametrize("sigma", ["1/10", "1/2", "7/3", 8, "81/10"])
+def test_discrete_gaussian_by_sums_of_forty_digits(sigma: str | int, shift: int) -> None:
+    """Moments, tail, δ and Rényi divergence of the law itself; both sides of where its sums are bounded, not added."""
+    loss, width = privacy_loss(events.DiscreteGaussian(sigma=sigma, sensitivity=shift)), Fraction(sigma)
+    with mpmath.workdps(40):
+        v = mpmath.mpf(width.numerator) ** 2 / mpmath.mpf(width.denominator) ** 2
+        reach = math.ceil(16 * width) + 8
+        weights = {z: mpmath.exp(-mpmath.mpf(z * z) / (2 * v)) for z in range(-reach, reach + 1)}
+        total = mpmath.fsum(weights.values())
+        law = [(w / total, (shift**2 - 2 * shift * z) / (2 * v)) for z, w in weights.items()]
+        mean = mpmath.fsum(p * x for p, x in law)
+        spread = mpmath.fsum(p * (x - mean) ** 2 for p, x in law)
+        truths = [
+            (loss.mean, mean),
+            (loss.variance, spread),
+            (loss.tail(1), mpmath.fsum(p for p, x in law if x > 1)),
+            (loss.delta(1), mpmath.fsum(p * -mpmath.expm1(1 - x) for p, x in law if x > 1)),
+        ]
+        for order in ("3/2", 3):
+            power = mpmath.mpf(Fraction(order).numerator) / Fraction(order).denominator - 1
+            truths.append(
+                (loss.renyi(order), mpmath.log(mpmath.fsum(p * mpmath.exp(power * x) for p, x in law)) / power)
+            )
+        for bound, truth in truths:
+            assert bound.lower * (1 - mpmath.mpf(2) ** -51) <= truth <= bound.upper * (1 + mpmath.mpf(2) ** -51)
+            assert bound.width <= 1e-14 * max(bound.upper, 1e-12)
+    if width < 1:  # the twin: the moments of the normal law would be wrong
+        assert loss.variance.upper < 0.9 * shift**2 / float(width) ** 2
+
+
+def test_the_law_of_discrete_gaussian_noise_is_listed_where_it_is_short() -> None:
+    loss = privacy_loss(events.DiscreteGaussian(sigma=2))
+    assert isinstance(loss, DiscreteGaussianLoss)
+    assert sum(p for _, p in loss.law()) == pytest.approx(1, abs=1e-15)
+    assert near(loss.mean, sum(x * p for x, p in loss.law()))
+    wide = privacy_loss(events.DiscreteGaussian(sigma=10**9))
+    assert isinstance(wide, DiscreteGaussianLoss)
+    assert wide.variance.upper == pytest.approx(1e-18)
+    with pytest.raises(NoPrice, match="more than 8192"):
+        wide.law()
+    with pytest.raises(NoPrice, match="no law"):
+        privacy_loss(events.DiscreteGaussian(sigma=2, sensitivity_squared=2, dimension=2))
 
 
 @pytest.mark.slow
@@ -164,7 +211,7 @@ def test_what_has_no_law_is_refused() -> None:
         privacy_loss({1: 1, 2: 1}, {1: 1})
     cut = privacy_loss({1: "0.5", 2: "0.4"}, {1: "0.6", 2: "0.4"})
     assert cut.tail(5).upper == pytest.approx(0.1)
-    with pytest.raises(NoPrice, match="leaves out"):
+    with pytest.raises(NoPrice, match="not listed"):
         _ = cut.mean
     with pytest.raises(BadParameter, match="above 1"):
         privacy_loss(events.Gaussian(sigma=1)).renyi(1)

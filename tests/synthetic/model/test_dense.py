@@ -23,8 +23,9 @@ def test_shares_updates_and_marginals(domain: Domain) -> None:
     model = Dense(domain.sizes)
     plain = np.full(domain.sizes, 1 / domain.cells)
     draw = np.random.default_rng(0)
+    conditions = [predicate(domain, text) for text in CONDITIONS]
     for k in range(150):
-        asked = predicate(domain, CONDITIONS[k % len(CONDITIONS)])
+        asked = conditions[k % len(conditions)]
         mask = np.broadcast_to(
             asked.table.reshape([s if c in asked.clique else 1 for c, s in enumerate(domain.sizes)]), domain.sizes
         )

@@ -44,6 +44,7 @@ class Additive(Mechanism[Exact, Released]):
 
     __slots__ = ()
 
+    adds_noise = True
     exponent: int | None
     """Cells are 2^exponent wide; None for integer answers."""
     dimension: int

@@ -37,6 +37,8 @@ class Mechanism(ABC, Generic[V, R]):
 
     lists_all_outputs: ClassVar[bool] = False
     """Whether ``law`` leaves out outputs of probability 0 only."""
+    adds_noise: ClassVar[bool] = False
+    """Whether the output of a number in cells is that number plus the event's noise, which does not depend on it."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -27,6 +27,7 @@ from discreet.randomness import Bits
 class Count(Noised[int, int]):
     """Made by ``count(...)``: how many records there are."""
 
+    adds_noise = True
     noise: Noise
 
     def story(self) -> str:
@@ -63,6 +64,7 @@ def count(*, epsilon: Number | None = None, rho: Number | None = None) -> Count:
 class BoundedSum(Noised[int, float]):
     """Made by ``bounded_sum(...)``: the sum of records between public bounds, in cells of a public grid."""
 
+    adds_noise = True
     grid: Grid
     noise: Noise
     neighbours: Neighbours

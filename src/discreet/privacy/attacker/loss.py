@@ -16,11 +16,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from math import floor
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import BadParameter, NoPrice
 from discreet.exact import Number, exp_down, exp_up, log_down, log_up, non_negative, number, sqrt_down, sqrt_up
 from discreet.picture import new_figure
+from discreet.privacy.accountants import discrete_gaussian as normal_law
 from discreet.privacy.accountants.compose import Composition, compose
 from discreet.privacy.accountants.conversions import gdp_delta
 from discreet.privacy.numerics import normal
@@ -37,15 +39,13 @@ Law = Mapping[Any, "Number | tuple[Number, Number]"]
 
 
 class WithLaw(Protocol):
-    """What is needed of a mechanism: how it reads a value, and the law of its output (``mechanisms/base``)."""
-
-    lists_all_outputs: ClassVar[bool]
+    """What is needed of a mechanism or a randomizer: how it reads a value, and the law of its output."""
 
     def read(self, value: Any, /) -> Any:
         """The exact input."""
 
-    def law(self, value: Any, /) -> dict[Any, tuple[Fraction, Fraction]]:
-        """Bounds of the probability of each output."""
+    def law(self, value: Any, /) -> Mapping[Any, Any]:
+        """The probability of each output, or bounds of it."""
 
 
 _WIDEST = 4096  # shifts of discrete Laplace noise that are listed
@@ -150,7 +150,10 @@ class FiniteLoss(PrivacyLoss):
     def _sum(self, value: Callable[[Interval], Interval]) -> Bound:
         """The sum of p f(loss), where ``value`` encloses f on an interval."""
         if self.missing:
-            raise NoPrice(f"the law leaves out a probability of {float(self.missing):g}: ask for the tail, or an event")
+            raise NoPrice(
+                f"the loss of outputs that are not listed may be any, and they have a probability of"
+                f" {float(self.missing):g}: ask for the tail or δ, or for the loss of an event"
+            )
         low = high = _ZERO
         for atom in self.atoms:
             if atom.loss is None:
@@ -263,6 +266,76 @@ class GaussianLoss(PrivacyLoss):
 
 
 @dataclass(frozen=True, repr=False)
+class DiscreteGaussianLoss(PrivacyLoss):
+    """Of discrete Gaussian noise Z moved by d: d²/2σ² - dZ/σ², which has no end."""
+
+    sigma_squared: Fraction
+    moved: int
+
+    def law(self) -> list[tuple[float, float]]:
+        """The values and their probabilities, the largest loss first; what is left out has mass below 2^-100.
+
+        >>> privacy_loss(events.DiscreteGaussian(sigma=1)).law()[15:18]
+        [(1.5, 0.241...), (0.5, 0.398...), (-0.5, 0.241...)]
+        """
+        reach = 1
+        while normal_law.tail_up(self.sigma_squared, reach + 1) > _UNLISTED / 2:
+            reach *= 2
+        if reach > _WIDEST:
+            raise NoPrice(f"the loss has more than {2 * _WIDEST} values: ask for its mean, variance, tail and δ")
+        values = [(self._value(z), normal_law.pmf(self.sigma_squared, z)) for z in range(-reach, reach + 1)]
+        return [(float(loss), float((low + high) / 2)) for loss, (low, high) in values]
+
+    def _value(self, z: int) -> Fraction:
+        return (self.moved**2 - 2 * self.moved * z) / (2 * self.sigma_squared)
+
+    @property
+    def mean(self) -> Bound:
+        """d²/2σ², as of the normal law: E Z = 0."""
+        return Bound.outwards(self._value(0), self._value(0))
+
+    @property
+    def variance(self) -> Bound:
+        """d²/σ⁴ times that of Z, which is below σ²."""
+        each = self.moved**2 / self.sigma_squared**2
+        low, high = normal_law.variance(self.sigma_squared)
+        return Bound.outwards(each * low, each * high)
+
+    def tail(self, epsilon: Number) -> Bound:
+        """P[Z < d/2 - εσ²/d] = P[Z > εσ²/d - d/2]."""
+        first = self._first(number(epsilon, "epsilon"))
+        low, high = normal_law.tail_down(self.sigma_squared, first), normal_law.tail_up(self.sigma_squared, first)
+        return Bound.outwards(low, high)
+
+    def _first(self, epsilon: Fraction) -> int:
+        """The least z = -Z whose loss is above ε."""
+        return floor(epsilon * self.sigma_squared / self.moved - Fraction(self.moved, 2)) + 1
+
+    def delta(self, epsilon: Number) -> Bound:
+        """P[L > ε] - e^ε P'[L > ε], where Z is moved by d."""
+        place = number(epsilon, "epsilon")
+        first, tail_down, tail_up = self._first(place), normal_law.tail_down, normal_law.tail_up
+        other = first + self.moved
+        low = tail_down(self.sigma_squared, first) - exp_up(place) * tail_up(self.sigma_squared, other)
+        high = tail_up(self.sigma_squared, first) - exp_down(place) * tail_down(self.sigma_squared, other)
+        return Bound.outwards(max(low, _ZERO), max(high, _ZERO))
+
+    def renyi(self, order: Number) -> Bound:
+        """αd²/2σ² for whole (α - 1)d, less in between: see ``overlap``."""
+        alpha = _order(order)
+        low, high = normal_law.overlap(self.sigma_squared, (alpha - 1) * self.moved)
+        normal_part = alpha * self._value(0)
+        return Bound.outwards(
+            max(_ZERO, normal_part + log_down(low) / (alpha - 1)), normal_part + log_up(high) / (alpha - 1)
+        )
+
+    @property
+    def largest(self) -> Bound:
+        """There is none."""
+        return Bound(math.inf, math.inf)
+
+
+@dataclass(frozen=True, repr=False)
 class LaplaceLoss(PrivacyLoss):
     """Of continuous Laplace noise: ε with probability 1/2, -ε with e^-ε/2, and a density in between."""
 
@@ -363,8 +436,9 @@ def privacy_loss(
 ) -> PrivacyLoss:
     """The law of the privacy loss: of an event, of several together, of a mechanism on two values, or of two laws.
 
-    ``on`` names the two values of a mechanism; outputs are drawn for the first. A mechanism with infinitely many
-    outputs has its tail and its δ(ε), enclosed; Laplace noise has all of it. A law is a dict from outputs to
+    ``on`` names the two values of a mechanism; outputs are drawn for the first. Laplace and Gaussian noise on a number,
+    and mechanisms with finitely many outputs, have all of it; what releases noisy numbers of several keys, or only now
+    and then, has its tail and its δ(ε), enclosed. A law is a dict from outputs to
     probabilities, each a number or a pair that encloses it, as ``mechanism.law(value)`` and ``randomness.exact_law``
     give it. Outputs are drawn from the first; both laws list all of theirs.
 
@@ -377,7 +451,12 @@ def privacy_loss(
     >>> coin.largest, coin.tail(1), coin.delta(1)
     (Bound(lower=1.0986..., upper=1.0986...), Bound(lower=0.75, upper=0.75), Bound(lower=0.0704..., upper=0.0704...))
 
-    Of a mechanism: ``privacy_loss(dp.laplace(sensitivity=1, epsilon=1), on=(3, 4))``.
+    Of a mechanism: ``privacy_loss(dp.laplace(sensitivity=1, epsilon=1), on=(3, 4))``. The discrete Gaussian is nearly
+    normal: its mean is d²/2σ², its variance a little below twice that.
+
+    >>> narrow = privacy_loss(events.DiscreteGaussian(sigma="1/2"))
+    >>> narrow.mean, narrow.variance
+    (Bound(lower=2.0, upper=2.0), Bound(lower=3.44020280..., upper=3.44020280...))
     """
     if hasattr(first, "law") and hasattr(first, "read"):
         if not isinstance(on, tuple) or len(on) != 2 or second is not None:
@@ -398,13 +477,22 @@ def privacy_loss(
 
 
 def _of_mechanism(mechanism: Any, first: Any, second: Any) -> PrivacyLoss:
+    if not hasattr(mechanism, "lists_all_outputs"):  # a randomizer of reports, which reads many values at once
+        places = (mechanism.read([value])[0].item() for value in (first, second))
+        return _of_laws(*(mechanism.law(place) for place in places))
     values = mechanism.read(first), mechanism.read(second)
-    event = getattr(mechanism, "event", None)
-    if isinstance(event, events.DiscreteLaplace) and hasattr(mechanism, "pmf") and isinstance(values[0], int):
+    event = mechanism.event
+    if isinstance(event, events.Stated):
+        event = event.event
+    if mechanism.adds_noise and isinstance(values[0], int):
         moved = abs(values[0] - values[1])
+        if not moved:
+            return FiniteLoss((Atom((_ZERO, _ZERO), _SURE, _SURE),))
+        if isinstance(event, events.DiscreteGaussian):
+            return DiscreteGaussianLoss(event.sigma_squared, moved)
         if moved > _WIDEST:
             raise NoPrice(f"the values are {moved} cells apart, too many to list: ask for the loss of events.Laplace")
-        return _discrete_laplace(event.scale, moved) if moved else FiniteLoss((Atom((_ZERO, _ZERO), _SURE, _SURE),))
+        return _discrete_laplace(event.scale, moved)
     own, other = (mechanism.law(value) for value in values)
     return _of_laws(own, other) if mechanism.lists_all_outputs else _of_listed(own, other)
 
@@ -460,6 +548,8 @@ def _of_event(event: Event) -> PrivacyLoss:
             return LaplaceLoss(d / b)
         case events.DiscreteLaplace(scale=b, sensitivity=d) if d <= _WIDEST:
             return _discrete_laplace(b, int(d))
+        case events.DiscreteGaussian(sigma_squared=v) if event.shift is not None:
+            return DiscreteGaussianLoss(v, event.shift)
         case events.RandomizedResponse(epsilon=e, categories=k):
             return _response(e, k, _ZERO)
         case events.Pure(epsilon=e):

@@ -6,7 +6,7 @@ is one pass over the weights, an update touches only what it changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import expm1, prod
 
 import numpy as np
@@ -21,6 +21,10 @@ MOST = 1 << 24
 _WIDE = 1 << 12  # cells of the trailing columns that are one row of the matrix
 _RENORMALISE = 64
 _FEW = 64  # combinations of trailing columns that one matrix product sums up
+_KEPT = 1 << 13  # up to so many cells, what a condition of an update holds of is written out once
+
+Block = tuple[NDArray[np.bool_] | None, Floats]
+"""Some rows of the matrix of weights, None for all of them, and which cells in each of these rows."""
 
 
 class Dense:
@@ -44,6 +48,7 @@ class Dense:
         self._weights = np.full((prod(sizes[: self._split]), prod(sizes[self._split :])), 1 / cells)
         self._total = 1.0
         self._updates = 0
+        self._blocks: dict[int, tuple[Predicate, list[Block]]] = {}  # by identity, with what must live as long
 
     def share(self, condition: Predicate) -> float:
         """The share of what satisfies a condition."""
@@ -80,11 +85,13 @@ class Dense:
 
     def update(self, condition: Predicate, step: float) -> None:
         """Multiply the weight of what satisfies a condition by e^step."""
+        if self._weights.size <= _KEPT and id(condition) not in self._blocks:  # it will be asked for again
+            self._blocks[id(condition)] = condition, list(self._written_out(condition))
         mass = 0.0
         factor = expm1(step)
         for rows, pattern in self._patterns(condition):
             multiplier = 1 + factor * pattern
-            if rows.all():
+            if rows is None:
                 mass += float((self._weights @ pattern).sum())
                 self._weights *= multiplier
             else:
@@ -105,15 +112,20 @@ class Dense:
     def _mass(self, condition: Predicate) -> float:
         mass = 0.0
         for rows, pattern in self._patterns(condition):
-            many = int(rows.sum())
-            if 2 * many >= len(rows):
+            if rows is None:
+                mass += float((self._weights @ pattern).sum())
+            elif 2 * int(rows.sum()) >= len(rows):
                 mass += float((self._weights @ pattern)[rows].sum())
             else:
                 mass += float((self._weights[rows] @ pattern).sum())
         return mass
 
-    def _patterns(self, condition: Predicate) -> Iterator[tuple[NDArray[np.bool_], Floats]]:
-        """The condition as few blocks: which rows of the matrix, and which cells in all of these rows."""
+    def _patterns(self, condition: Predicate) -> Iterable[Block]:
+        """The condition as few blocks."""
+        kept = self._blocks.get(id(condition))
+        return self._written_out(condition) if kept is None else kept[1]
+
+    def _written_out(self, condition: Predicate) -> Iterator[Block]:
         left, right = self._parts(condition.clique)
         table = condition.table.reshape(prod(self.sizes[c] for c in left), -1)
         patterns, which = np.unique(table, axis=0, return_inverse=True) if len(table) > 1 else (table, np.zeros(1, int))
@@ -122,7 +134,8 @@ class Dense:
         for i, pattern in enumerate(patterns):
             if pattern.any():
                 wide = np.broadcast_to(pattern.reshape(shape), self.sizes[self._split :])
-                yield owner == i, wide.reshape(-1).astype(np.float64)
+                rows = owner == i
+                yield None if rows.all() else rows, wide.reshape(-1).astype(np.float64)
 
     def _parts(self, clique: Sequence[int]) -> tuple[list[int], list[int]]:
         return [c for c in clique if c < self._split], [c for c in clique if c >= self._split]
