@@ -22,7 +22,11 @@ _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentDatetime", "Localtime", "Localtimestamp"), _CLOCK
     ),
-    **dict.fromkeys(("RegexpLike", "RegexpILike", "RegexpFullMatch", "SimilarTo", "Glob"), _REGEX),
+    **dict.fromkeys(("RegexpLike", "RegexpILike", "RegexpFullMatch", "Glob"), _REGEX),
+    "SimilarTo": (
+        "SIMILAR TO with . ^ $ or a backslash, which databases read differently",
+        "write REGEXP_FULL_MATCH(x, pattern)",
+    ),
     **dict.fromkeys(
         ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShift", "BitwiseRightShift"), _BITS
     ),
