@@ -311,6 +311,9 @@ DUCKDB = Dialect(
     templates=COMMON
     | {
         "row_number": "row_number() OVER ()",
+        "unnest": "{0} AS t CROSS JOIN LATERAL unnest(t.{1}) AS u({2})",
+        "unnest_outer": "{0} AS t LEFT JOIN LATERAL unnest(t.{1}) AS u({2}) ON TRUE",
+        "element": "{0}",
         "div": "({0} // NULLIF({1}, 0))",
         "quotient": "({0} // {1})",
         "wide_quotient": "({0} // {1})",
@@ -355,6 +358,9 @@ POSTGRES = Dialect(
     templates=COMMON
     | {
         "row_number": "row_number() OVER ()",
+        "unnest": "{0} AS t CROSS JOIN LATERAL unnest(t.{1}) AS u({2})",
+        "unnest_outer": "{0} AS t LEFT JOIN LATERAL unnest(t.{1}) AS u({2}) ON TRUE",
+        "element": '(CASE WHEN octet_length({0}) <= 131072 THEN {0} END COLLATE "C")',  # as columns of text are read
         "div": "({0} / NULLIF({1}, 0))",
         "quotient": "({0} / {1})",
         "wide_quotient": "div({0}, {1})",
@@ -418,6 +424,9 @@ SPARK = Dialect(
     | {
         "timestamp": "TIMESTAMP_NTZ '{0}'",
         "row_number": "monotonically_increasing_id()",
+        "unnest": "{0} AS t LATERAL VIEW explode(t.{1}) u AS {2}",
+        "unnest_outer": "{0} AS t LATERAL VIEW OUTER explode(t.{1}) u AS {2}",
+        "element": "{0}",
         "div": "({0} div NULLIF({1}, 0))",
         "quotient": "({0} div {1})",
         "wide_quotient": "({0} div {1})",

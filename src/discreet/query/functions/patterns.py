@@ -25,7 +25,7 @@ from itertools import product
 from string import ascii_letters, digits, punctuation
 from typing import TypeAlias
 
-from discreet.errors import Unsupported
+from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.arithmetic import call
 from discreet.query.functions.typed_values import refuse
 from discreet.query.plan.evaluate import evaluate
@@ -126,8 +126,9 @@ def _ways_of(part: PatternPart) -> list[Way]:
                     refuse(f"a regular expression stands for at most {LONGEST:,} characters; repeat less often")
                 ways = _few([*ways, *(tuple(i for some in parts for i in some) for parts in product(once, repeat=n))])
             return ways
-        case One() | str():
-            return [(part,)]
+        case One() | str() as single:
+            return [(single,)]
+    raise BadQuestion("a regular expression repeats too often")
 
 
 def _small(item: One | Many | str) -> One | Many | str:

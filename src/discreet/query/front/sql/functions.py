@@ -216,7 +216,7 @@ _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31
 _COLLECTS = ("an aggregate that shows rows", "ask for COUNT, SUM, AVG, quantiles, MIN or MAX")
 _FILES = ("a function that reads files or the system", "name a table of the session")
 _JSON = ("this function of JSON", "write JSON_VALUE(x, '$.key'), or x ->> 'key', for a key of a flat object")
-UNNEST = ("UNNEST", "declare a table or view with a row for each element, and join it on the unit")
+UNNEST = ("UNNEST here", "write it in FROM: FROM visits, UNNEST(tags) AS t(tag)")
 _RANKS = ("a window function without OVER", "write OVER (ORDER BY ...) after it")
 _KNOWN: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("random", "rand", "setseed", "uuid", "gen_random_uuid", "newid"), _CHANCE),
