@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import count
@@ -41,6 +42,8 @@ def sql_type(kind: pa.DataType) -> str:
         return "timestamptz" if kind.tz else "timestamp"
     if pa.types.is_dictionary(kind):
         return 'text COLLATE "any case"'
+    if pa.types.is_list(kind):
+        return f"{sql_type(kind.value_type)}[]"
     return _SIMPLE[kind]
 
 
@@ -76,6 +79,9 @@ def _texts(column: pa.ChunkedArray) -> Iterator[str | None]:
 
 
 def _text(x: Any) -> str:
+    if isinstance(x, list):
+        quoted = ("NULL" if one is None else json.dumps(_text(one), ensure_ascii=False) for one in x)
+        return f"{{{','.join(quoted)}}}"
     return format(x, "f") if isinstance(x, Decimal) else str(x)
 
 

@@ -37,6 +37,7 @@ def write(found: Schema) -> dict[str, Any]:
         "columns": [_column(name, field, found) for name, field in found.fields.items()],
         "places": [list(key_set.levels) for key_set in given.key_sets if isinstance(key_set, Hierarchy)],
         "unusable": others,
+        "lists": {name: how.element.value for name, how in found.stored.items() if how.element is not None},
     }
 
 
@@ -112,7 +113,9 @@ def _schema(name: str, data: Mapping[str, Any]) -> Schema:
         one["name"]: Stored(StoredKind(one["stored"]), int(one["scale"]), bool(one.get("untyped", False)))
         for one in data["columns"]
     }
-    stored |= {column: Stored(StoredKind.OTHER, type=str(kind)) for column, kind in data["unusable"].items()}
+    lists = {column: StoredKind(kind) for column, kind in data.get("lists", {}).items()}
+    stored |= {column: Stored(StoredKind.OTHER, element=lists.get(column), type=str(kind))
+               for column, kind in data["unusable"].items()}  # fmt: skip
     declared = {one["name"]: _declared(one) for one in data["columns"]}
     table = Table(
         source=None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 
+from discreet.query.functions.pattern_parts import pattern_parts
 from discreet.query.plan.expressions import Column, Expression, Literal
 from tests.contracts.engines.lab import READ, f
 
@@ -45,6 +46,12 @@ PATTERNS = (
     "日_",
     "[a]", "a.b", "(", "*", "%%", "_%", "%_%", "7%", "A%", "';--", "%\n%", "{}", "$1", "^a", "a$", "%'%",
 )  # fmt: skip
+PARTS = (
+    ("a", 0), (".", 0), ("^.", 0), (".$", 0), ("[^a]", 0), ("[0-9]+", 0), ("[^a-z]+$", 0), ("a(.?)", 1), ("\\\\", 0),
+    ("(a|b)(\\s|é)?", 2), ("(?i)\\s[a-z]+é", 0), ("(?i)A{1,2}", 0), ("[^b]+b", 0), ("^(.)(.*)$", 2), ("\\||%|_", 0),
+    ("'(;)-", 1), ("\U00010000|日|\\+", 0), ("\n|[\\]\\[\\-&~^]", 0),
+)  # fmt: skip
+"""Patterns with one way to read a text, and the group to extract."""
 DAYS = (date.min, date(1970, 1, 1), date(2024, 2, 29), date.max)
 TIMES = (datetime.min, datetime(1970, 1, 1), datetime(2024, 2, 29, 23, 59, 59, 999999), datetime.max)
 
@@ -157,6 +164,14 @@ PROBES: dict[str, Sequence[Expression]] = {
     "substring": [f("substring", T, start, count) for start in (1, 2, 3, 400) for count in (0, 1, 2, 10**6)],
     "split_part": [f("split_part", T, word, n) for word in WORDS if word for n in (1, 2, 3, 10_000)],
     "right": [f("right", T, count) for count in (0, 1, 2, 10**6)],
+    "regexp_extract": [f("regexp_extract", T, pattern_parts(pattern).extracting(group)) for pattern, group in PARTS],
+    "regexp_replace": [
+        f("regexp_replace", T, *pattern_parts(pattern).replacing(new, every=every), every)
+        for pattern, _ in PARTS
+        for new in ("", "it's\\\\$1", "<\\0$>")
+        for every in (False, True)
+        if not every or pattern != "[^b]+b"
+    ],
     "replace": [f("replace", T, word, new) for word in WORDS if word for new in ("", "|", "it's\\", word + word)],
     "concat": [f("concat", T, S), f("concat", T, ""), f("concat", "|", T), f("concat", T, Literal(None))],
     **{function: [f(function, T, word) for word in WORDS] for function in ("starts_with", "ends_with", "contains")},

@@ -378,6 +378,11 @@ def _id(stored: Stored, unit: int | None, chance: random.Random) -> Any:
 def _row(schema: Schema, chance: random.Random, fixed: Row) -> Row:
     row = {}
     for name, stored in schema.stored.items():
+        if stored.element is not None:
+            many, declared = chance.choice((None, 0, 1, 1, 2, 3)), schema.table.columns.get(name, Declared())
+            row[name] = (
+                None if many is None else [_value(Stored(stored.element), declared, chance) for _ in range(many)]
+            )
         if stored.kind is StoredKind.OTHER:
             continue
         row[name] = fixed[name] if name in fixed else _value(stored, schema.table.columns.get(name, Declared()), chance)
@@ -438,6 +443,8 @@ def as_arrow(schema: Schema, rows: Sequence[Row]) -> pa.Table:
     """Made-up rows as an Arrow table of the stored types."""
     columns = {}
     for name, stored in schema.stored.items():
+        if stored.element is not None:
+            columns[name] = pa.array([row[name] for row in rows], type=pa.list_(_ARROW[stored.element]))
         if stored.kind is StoredKind.OTHER:
             continue
         kind = pa.decimal128(38, stored.scale) if stored.kind is StoredKind.DECIMAL else _ARROW[stored.kind]

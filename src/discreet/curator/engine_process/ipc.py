@@ -58,8 +58,11 @@ def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
 def write_columns(columns: dict[str, Stored]) -> bytes:
     """The stored columns of a source."""
     return json.dumps(
-        {"columns": [[name, one.kind.value, one.scale, one.untyped, one.type] for name, one in columns.items()]}
-    ).encode()
+        {"columns": [
+            [name, one.kind.value, one.scale, one.untyped, one.type, one.element and one.element.value]
+            for name, one in columns.items()
+        ]}
+    ).encode()  # fmt: skip
 
 
 def read_columns(payload: bytes) -> dict[str, Stored]:
@@ -67,8 +70,8 @@ def read_columns(payload: bytes) -> dict[str, Stored]:
     try:
         found = json.loads(payload)["columns"]
         return {
-            str(name): Stored(StoredKind(kind), int(scale), bool(untyped), *map(str, word))
-            for name, kind, scale, untyped, *word in found
+            str(name): Stored(StoredKind(kind), int(scale), bool(untyped), element and StoredKind(element), str(word))
+            for name, kind, scale, untyped, word, element in found
         }
     except (KeyError, TypeError, ValueError, RecursionError):
         raise EngineFailed from None

@@ -88,7 +88,7 @@ def _chain(rows: Relation) -> Chain | None:
     while isinstance(rows, Project):
         steps.append(rows.columns)
         rows = rows.source
-    return Chain(rows.table, tuple(reversed(steps))) if isinstance(rows, Scan) and not rows.numbered else None
+    return Chain(rows.table, tuple(reversed(steps))) if isinstance(rows, Scan) and rows.is_plain else None
 
 
 # --- one relation for all ---------------------------------------------------------------------------------------------

@@ -50,6 +50,7 @@ _PLAIN = {
     "TIMESTAMP WITH TIME ZONE": StoredKind.TIMESTAMP,
     "TIMESTAMPTZ_NS": StoredKind.TIMESTAMP,
 }
+_ELEMENTS = {"VARCHAR[]": StoredKind.TEXT, **dict.fromkeys((f"{kind}[]" for kind in _BITS), StoredKind.INTEGER)}
 UNUSED_OPTIMIZERS = "'statistics_propagation,filter_pullup,filter_pushdown,join_filter_pushdown,type_pushdown'"
 """Nothing may rest on the statistics of a file: because of them no clamp may be left out (NaN is in none), and in a
 scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one person would
@@ -163,6 +164,8 @@ def _typed(
         column = DUCKDB.identifier(name)
         how = text if kind == "VARCHAR" else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
         how = text.format(how) if kind == "JSON" and text is not None and how is not None else how
+        if kind == "VARCHAR[]" and text is not None:
+            how = f"list_transform({{0}}, lambda x: {text.format('x')})"
         if how is not None and column not in gone:
             turned.append(f"{how.format(column)} AS {column}")
     less = f" EXCLUDE ({', '.join(gone)})" if 0 < len(gone) < len(columns) else ""
@@ -206,7 +209,7 @@ def _stored(kind: str) -> Stored:
         return Stored(StoredKind.DECIMAL, int(digits[1]))
     if kind.startswith("ENUM("):
         return Stored(StoredKind.TEXT)
-    return Stored(_PLAIN.get(kind, StoredKind.OTHER), type=kind)
+    return Stored(_PLAIN.get(kind, _OTHER), type=kind, element=_ELEMENTS.get(kind))
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from discreet.errors import EngineFailed
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.nodes import (
     Aggregate,
+    Elements,
     Filter,
     How,
     Join,
@@ -105,9 +106,12 @@ def memory() -> Memory:
 def relation(node: Relation, schemas: Schemas) -> Rows:
     """All rows of a lowered relation."""
     match node:
-        case Scan(table, numbered):
+        case Scan(table, numbered, lists):
             rows = memory_source.rows(schemas[table].table.source)
-            return [{**row, EACH_ROW: i} for i, row in enumerate(rows)] if numbered else rows
+            rows = [{**row, EACH_ROW: i} for i, row in enumerate(rows)] if numbered else rows
+            for elements in lists:
+                rows = [{**row, elements.name: x} for row in rows for x in _elements(row[elements.column], elements)]
+            return rows
         case Filter(source, predicate):
             return [row for row in relation(source, schemas) if evaluate(predicate, row) is True]
         case Project(source, columns):
@@ -123,11 +127,15 @@ def relation(node: Relation, schemas: Schemas) -> Rows:
             return windowed(windows, relation(source, schemas))
 
 
+def _elements(values: Sequence[Any] | None, how: Elements) -> Sequence[Any]:
+    return values or ([None] if how.outer else [])
+
+
 def column_names(node: Relation, schemas: Schemas) -> list[str]:
     """The names of a relation's columns, in order; known without its rows."""
     match node:
-        case Scan(table, numbered):
-            return [*schemas[table].stored, *([EACH_ROW] if numbered else [])]
+        case Scan(table, numbered, lists):
+            return [*schemas[table].stored, *([EACH_ROW] if numbered else []), *(elements.name for elements in lists)]
         case Filter(source, _):
             return column_names(source, schemas)
         case Project(_, columns):

@@ -166,6 +166,36 @@ def replaced(x: str, old: str, new: str) -> str:
     return new.join([*parts, x])
 
 
+def first_match(x: str, pattern: str, begin: int = 0) -> re.Match[str] | None:
+    """The match that begins first, and of those the longest: every part of the text is tried."""
+    body = re.compile(pattern.removeprefix("^").removesuffix("$"), re.DOTALL)
+    at = re.compile(body.pattern.replace("(?:^|", "(?:\\A|", 1).replace("(^|", "(\\A|", 1), re.DOTALL)
+    for start in range(begin, 1 if pattern.startswith("^") else len(x) + 1):
+        for end in (len(x),) if pattern.endswith("$") else range(len(x), start - 1, -1):
+            if match := at.fullmatch(x, start, end):
+                return match
+    return None
+
+
+def regexp_extract(x: str, pattern: str) -> str:
+    """The capture of the first match."""
+    match = first_match(x, pattern)
+    return (match[1] or "") if match else ""
+
+
+def regexp_replace(x: str, pattern: str, new: str, every: bool) -> str:
+    """Match by match, from the left."""
+    made, begin = "", 0
+    while match := first_match(x, pattern, begin):
+        captures = [capture or "" for capture in match.groups()]
+        pieces = re.findall(r"\\(\d)|\\(\\)|([^\\]+)", new)
+        text = "".join(captures[int(place) - 1] if place else mark + plain for place, mark, plain in pieces)
+        made, begin = made + x[begin : match.start()] + text, match.end()
+        if not every:
+            break
+    return made + x[begin:]
+
+
 def text_to_integer(x: str) -> int | None:
     """The whole text as a decimal integer of up to 18 digits."""
     return int(x) if re.fullmatch("[+-]?[0-9]{1,18}", x) else None
@@ -292,6 +322,8 @@ STRICT: dict[str, Callable[..., Any]] = {
     "split_part": split_part,
     "right": right,
     "replace": replaced,
+    "regexp_extract": regexp_extract,
+    "regexp_replace": regexp_replace,
     "concat": lambda *x: reduce(str.__add__, x),
     "starts_with": str.startswith,
     "ends_with": str.endswith,

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.errors import BadData
-from discreet.query.plan.schema import Stored, StoredKind
+from discreet.query.plan.schema import ELEMENTS, Stored, StoredKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,6 +84,9 @@ def _plain(source: object) -> Columns:
 
 def _of_values(name: str, values: Iterable[object]) -> Stored:
     present = [value for value in values if value is not None]
+    if present and all(isinstance(value, list) for value in present):
+        element = _of_values(name, [x for value in present if isinstance(value, list) for x in value])
+        return Stored(StoredKind.OTHER, element=element.kind if element.kind in ELEMENTS else None, type="list")
     kinds = {next((kind for sort, kind in KINDS if isinstance(v, sort)), StoredKind.OTHER) for v in present}
     if len(kinds) > 1:
         raise BadData(f"column {name} must hold values of one type")
@@ -113,6 +116,9 @@ def _of_arrow(kind: pa.DataType) -> Stored:
 
     if pa.types.is_dictionary(kind):
         return _of_arrow(kind.value_type)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        element = _of_arrow(kind.value_type).kind
+        return Stored(StoredKind.OTHER, element=element if element in ELEMENTS else None, type=str(kind))
     if pa.types.is_decimal(kind):
         return Stored(StoredKind.DECIMAL, kind.scale)
     tests: tuple[tuple[Callable[[pa.DataType], bool], StoredKind], ...] = (
@@ -142,6 +148,10 @@ def _arrow_values(column: pa.ChunkedArray) -> list[Any]:
         return [None if x is None else _day(x // 86_400_000) for x in column.cast(pa.int64()).to_pylist()]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return [_text(x) for x in column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()]
+    if _of_arrow(kind).element is StoredKind.TEXT:
+        inner = pa.list_(pa.large_binary()) if pa.types.is_list(kind) else pa.large_list(pa.large_binary())
+        lists = column.cast(inner).to_pylist()
+        return [None if texts is None else [_text(text) for text in texts] for texts in lists]
     values: list[Any] = column.to_pylist()
     return values
 

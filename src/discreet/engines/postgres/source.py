@@ -25,7 +25,7 @@ from discreet.engines.postgres.connections import driver
 from discreet.engines.sql.dialects import POSTGRES
 from discreet.engines.sql.relations import Origin
 from discreet.errors import BadData, BadParameter
-from discreet.query.plan.schema import Stored, StoredKind
+from discreet.query.plan.schema import ELEMENTS, Stored, StoredKind
 
 if TYPE_CHECKING:
     from discreet.engines.postgres.connections import Connection
@@ -56,6 +56,7 @@ _READ = {  # always a cast to what we compute with: should the owner change a ty
     StoredKind.DATE: "{0}",
     StoredKind.TIMESTAMP: "{0}",
 }
+_READ_LIST = {StoredKind.INTEGER: "CAST({0} AS BIGINT[])", StoredKind.TEXT: "CAST({0} AS TEXT[])"}
 _ZONED = "({0} AT TIME ZONE 'UTC')"
 _LONGEST_TEXT = 1 << 17
 _LONG = f'(CASE WHEN octet_length(CAST({{0}} AS TEXT)) <= {_LONGEST_TEXT} THEN CAST({{0}} AS TEXT) END COLLATE "C")'
@@ -151,6 +152,8 @@ def describe(table: PostgresTable, schema: str, connection: Connection) -> Origi
     read = []
     for name, kind, is_enum, built_in, digits in connection.execute(_COLUMNS, (table_facts[0],)):
         how = stored[name] = _stored(kind if built_in else "", is_enum, digits)
+        if how.element is not None:
+            read.append(f"{_READ_LIST[how.element].format(POSTGRES.identifier(name))} AS {POSTGRES.identifier(name)}")
         if how.kind is not StoredKind.OTHER:
             column = POSTGRES.identifier(name)
             form = _ZONED if kind == "timestamptz" else _LONG if kind in _MAY_BE_LONG else _READ[how.kind]
@@ -183,4 +186,5 @@ def _stored(kind: str, is_enum: bool, digits: int) -> Stored:
         scale = (((digits - 4) & 0x7FF) ^ 1024) - 1024  # 11 bits with a sign
         if scale <= _MOST_DIGITS:
             return Stored(StoredKind.DECIMAL, max(scale, 0))
-    return Stored(_KINDS.get(kind, StoredKind.OTHER), type=kind)
+    element = _KINDS.get(kind.removeprefix("_")) if kind.startswith("_") and kind != "_bpchar" else None
+    return Stored(_KINDS.get(kind, StoredKind.OTHER), type=kind, element=element if element in ELEMENTS else None)

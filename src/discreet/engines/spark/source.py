@@ -22,7 +22,7 @@ from discreet.engines.csv_lines import NEVER, parse_header
 from discreet.engines.sql.dialects import SPARK
 from discreet.engines.sql.relations import Origin
 from discreet.errors import BadData
-from discreet.query.plan.schema import Stored, StoredKind
+from discreet.query.plan.schema import ELEMENTS, Stored, StoredKind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +47,10 @@ _READ = {
     StoredKind.REAL: "CAST({0} AS DOUBLE)",
     StoredKind.TEXT: "try_validate_utf8(CAST({0} AS STRING))",
     StoredKind.TIMESTAMP: "CAST({0} AS TIMESTAMP_NTZ)",  # the session's zone is UTC while a question runs
+}
+_READ_LIST = {
+    StoredKind.INTEGER: "CAST({0} AS ARRAY<BIGINT>)",
+    StoredKind.TEXT: "transform({0}, x -> try_validate_utf8(x))",
 }
 _DECIMAL = re.compile(r"decimal\(([0-9]+),(-?[0-9]+)\)")
 _TEXT = re.compile(r"(string|char|varchar)\b.*")
@@ -193,16 +197,18 @@ def _stored(kind: str) -> Stored:
         return Stored(StoredKind.DECIMAL, scale) if scale >= 0 else Stored(StoredKind.OTHER)
     if _TEXT.fullmatch(kind):
         return Stored(StoredKind.TEXT)
-    return Stored(_KINDS.get(kind, StoredKind.OTHER), type=kind)
+    array = re.fullmatch(r"array<(\w+)>", kind)
+    element = None if array is None else _KINDS.get(array[1])
+    return Stored(_KINDS.get(kind, StoredKind.OTHER), type=kind, element=element if element in ELEMENTS else None)
 
 
 def read_as(view: str, stored: Mapping[str, Stored], padded: Collection[str] = ()) -> str:
     """An item for FROM: the columns that can be used, as the types with which we compute; char(n) is ``padded``."""
     columns = []
     for name, how in stored.items():
-        if how.kind is StoredKind.OTHER:
+        if how.kind is StoredKind.OTHER and how.element is None:
             continue
         quoted = SPARK.identifier(name)
-        read = _READ.get(how.kind, "{0}").format(quoted)
+        read = (_READ if how.element is None else _READ_LIST).get(how.element or how.kind, "{0}").format(quoted)
         columns.append(f"{f'rtrim({read})' if name in padded else read} AS {quoted}")
     return f"(SELECT {', '.join(columns) or '1 AS one'} FROM {SPARK.identifier(view)})"

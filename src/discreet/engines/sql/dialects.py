@@ -82,6 +82,12 @@ class Dialect:
     """Whether text can hold the character NUL."""
     whole_text: str = r"\A(?:{0})\z"
     """A regular expression that must match all of a text."""
+    dot_all: str = "(?s)"
+    """In front of a regular expression: the dot is any character."""
+    text_end: str = "$"
+    """The end of all of a text in a regular expression."""
+    capture: str = "\\"
+    """Before the number of a capture in a new text; like a backslash, it is escaped by one."""
     once: str = "AS"
     """Between the name of a common table expression and its SELECT: it is computed once."""
     again: str = "AS"
@@ -137,6 +143,14 @@ class Dialect:
     def texts(self, *texts: str) -> str:
         """Texts put together; NULL if any is."""
         return self.joined.join(texts) if self.joined else f"concat({', '.join(texts)})"
+
+    def pattern(self, normal: str) -> str:
+        """A regular expression in normal form, as this database writes it."""
+        return self.dot_all + (normal[:-1] + self.text_end if normal.endswith("$") else normal)
+
+    def replacement(self, character: str) -> str:
+        """A character of the new text beside captures."""
+        return f"\\{character}" if character in ("\\", self.capture) else character
 
     def cast(self, sql: str, sort: Sort) -> str:
         """The value as another type; the caller knows that it fits."""
@@ -297,6 +311,9 @@ DUCKDB = Dialect(
     templates=COMMON
     | {
         "row_number": "row_number() OVER ()",
+        "unnest": "{0} AS t CROSS JOIN LATERAL unnest(t.{1}) AS u({2})",
+        "unnest_outer": "{0} AS t LEFT JOIN LATERAL unnest(t.{1}) AS u({2}) ON TRUE",
+        "element": "{0}",
         "div": "({0} // NULLIF({1}, 0))",
         "quotient": "({0} // {1})",
         "wide_quotient": "({0} // {1})",
@@ -308,6 +325,9 @@ DUCKDB = Dialect(
         "ends_with": "ends_with({0}, {1})",
         "contains": "contains({0}, {1})",
         "matching": "nullif(regexp_extract({0}, {1}), '')",
+        "regexp_extract": "regexp_extract({0}, {1}, 1)",
+        "regexp_replace_first": "regexp_replace({0}, {1}, {2})",
+        "regexp_replace_all": "regexp_replace({0}, {1}, {2}, 'g')",
         "timestamp_to_text": "strftime({0}, '%Y-%m-%dT%H:%M:%S.%f')",
         "day_of_week": "isodow({0})",
         "days_between": "({1} - {0})",
@@ -330,6 +350,7 @@ POSTGRES = Dialect(
     wide="NUMERIC",
     nul=False,
     whole_text=r"\A(?:{0})\Z",
+    dot_all="",
     once="AS MATERIALIZED",
     again="AS NOT MATERIALIZED",
     shape=Shape.SORTED,
@@ -337,6 +358,9 @@ POSTGRES = Dialect(
     templates=COMMON
     | {
         "row_number": "row_number() OVER ()",
+        "unnest": "{0} AS t CROSS JOIN LATERAL unnest(t.{1}) AS u({2})",
+        "unnest_outer": "{0} AS t LEFT JOIN LATERAL unnest(t.{1}) AS u({2}) ON TRUE",
+        "element": '(CASE WHEN octet_length({0}) <= 131072 THEN {0} END COLLATE "C")',  # as columns of text are read
         "div": "({0} / NULLIF({1}, 0))",
         "quotient": "({0} / {1})",
         "wide_quotient": "div({0}, {1})",
@@ -354,6 +378,9 @@ POSTGRES = Dialect(
         "ends_with": "(right({0}, length({1})) = {1})",
         "contains": "(strpos({0}, {1}) > 0)",
         "matching": "substring({0} FROM {1})",
+        "regexp_extract": "CASE WHEN {0} IS NOT NULL THEN coalesce(substring({0} FROM {1}), '') END",
+        "regexp_replace_first": "regexp_replace({0}, {1}, {2})",
+        "regexp_replace_all": "regexp_replace({0}, {1}, {2}, 'g')",
         "integer_to_text": "CAST({0} AS TEXT)",
         "date_to_text": "to_char({0}, 'YYYY-MM-DD')",
         "boolean_to_text": "CAST({0} AS TEXT)",
@@ -391,10 +418,15 @@ SPARK = Dialect(
     quote="`",
     quoting=escaped,
     like_escape="\\",
+    text_end=r"\z",
+    capture="$",
     templates=COMMON
     | {
         "timestamp": "TIMESTAMP_NTZ '{0}'",
         "row_number": "monotonically_increasing_id()",
+        "unnest": "{0} AS t LATERAL VIEW explode(t.{1}) u AS {2}",
+        "unnest_outer": "{0} AS t LATERAL VIEW OUTER explode(t.{1}) u AS {2}",
+        "element": "{0}",
         "div": "({0} div NULLIF({1}, 0))",
         "quotient": "({0} div {1})",
         "wide_quotient": "({0} div {1})",
@@ -405,6 +437,8 @@ SPARK = Dialect(
         "ends_with": "endswith({0}, {1})",
         "contains": "contains({0}, {1})",
         "matching": "nullif(regexp_extract({0}, {1}, 0), '')",
+        "regexp_extract": "regexp_extract({0}, {1}, 1)",
+        "regexp_replace_all": "regexp_replace({0}, {1}, {2})",
         "integer_to_text": "CAST({0} AS STRING)",
         "date_to_text": "CAST({0} AS STRING)",
         "boolean_to_text": "CAST({0} AS STRING)",

@@ -52,11 +52,11 @@ def cheap(relation: Relation, tables: Mapping[str, Origin]) -> bool:
     """Whether reading the relation twice costs less than keeping its rows, and gives the same rows.
 
     A view may be a sample, other rows at each reading: weights that were counted in one would not bound the other. Nor
-    are numbered rows numbered alike.
+    are numbered rows numbered alike. Lists would be taken apart twice.
     """
     while isinstance(relation, (Filter, Project)):
         relation = relation.source
-    return isinstance(relation, Scan) and not relation.numbered and not tables[relation.table].view
+    return isinstance(relation, Scan) and relation.is_plain and not tables[relation.table].view
 
 
 class HashedSums:

@@ -54,7 +54,7 @@ def rows_of(relation: Relation) -> RowsOf | None:
         else:
             return None
         relation = relation.source
-    return None if relation.numbered else RowsOf(relation.table, filtered, tuple(layers))
+    return RowsOf(relation.table, filtered, tuple(layers)) if relation.is_plain else None
 
 
 def passing(relation: Relation, columns: Iterable[str]) -> Relation:

@@ -6,6 +6,7 @@ typing has proven that integers stay within 64 bits. GREATEST and LEAST are neve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -282,6 +283,25 @@ def _replace(scope: Scope, x: Piece, old: str, new: str) -> Piece:
     return replace(_filled("replace", scope, [x], d.text(old), d.text(new)), sort=Sort.TEXT)
 
 
+def _regexp_extract(scope: Scope, x: Piece, pattern: str) -> Piece:
+    d = scope.dialect
+    return replace(_filled("regexp_extract", scope, [x], d.text(d.pattern(pattern))), sort=Sort.TEXT)
+
+
+def _regexp_replace(scope: Scope, x: Piece, pattern: str, new: str, every: bool) -> Piece:
+    """Where all matches are replaced or none, the first one takes the text before it along."""
+    d, shift = scope.dialect, 0
+    operation = f"regexp_replace_{'all' if every else 'first'}"
+    if not every and operation not in d.templates:
+        operation, shift = "regexp_replace_all", 1
+        pattern = pattern if pattern.startswith("^") else f"^(.*?){pattern}"
+        shift = int(pattern.startswith("^(.*?)"))
+    parts = (d.capture + str(int(digit) + shift) if digit else "".join(map(d.replacement, plain.replace("\\\\", "\\")))
+             for digit, plain in re.findall(r"\\(\d)|(\\\\|[^\\]+)", new))  # fmt: skip
+    text = (d.capture + "1") * shift + "".join(parts)
+    return replace(_filled(operation, scope, [x], d.text(d.pattern(pattern)), d.text(text)), sort=Sort.TEXT)
+
+
 def _round_div(scope: Scope, piece: Piece, n: int) -> Piece:
     half = (n + 1) // 2
     return _divided(scope, piece, n, f"WHEN {{0}} >= {half} THEN 1 WHEN {{0}} <= -{half} THEN -1")
@@ -403,6 +423,8 @@ _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "split_part": _split_part,
     "right": _right,
     "replace": _replace,
+    "regexp_extract": _regexp_extract,
+    "regexp_replace": _regexp_replace,
     "round_div": _round_div,
     "floor_div": _floor_div,
     "ceil_div": _ceil_div,

@@ -16,6 +16,7 @@ from discreet.engines.sql.scope import UNBOUNDED, Piece, Scope, condition, never
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.nodes import (
     Aggregate,
+    Elements,
     Filter,
     How,
     Join,
@@ -76,9 +77,13 @@ class Relations:
     def rows(self, node: Relation) -> Rows:
         """The relation as an item for FROM."""
         match node:
-            case Scan(table, numbered):
+            case Scan(table, numbered, lists):
                 scanned = self._scan(self.tables[table])
-                return self._numbered(scanned) if numbered else scanned
+                scanned = self._numbered(scanned) if numbered else scanned
+                for elements in lists:
+                    kind = self.tables[table].stored[elements.column].element
+                    scanned = self._unnested(scanned, elements, _SORTS[kind or StoredKind.OTHER])
+                return scanned
             case Filter(source, predicate):
                 below = self.rows(source)
                 scope = Scope(self.dialect, below.columns)
@@ -112,6 +117,15 @@ class Relations:
         name = self.dialect.identifier(EACH_ROW)
         sql = f"(SELECT t.*, {self.dialect.call('row_number')} AS {name} FROM {rows.sql} AS t)"
         return Rows(sql, {**rows.columns, EACH_ROW: Piece(name, Sort.INTEGER, UNBOUNDED, simple=True)})
+
+    def _unnested(self, rows: Rows, elements: Elements, sort: Sort) -> Rows:
+        """Each row once for each element of a list."""
+        element = self.dialect.identifier(elements.name)
+        operation = "unnest_outer" if elements.outer else "unnest"
+        joined = self.dialect.call(operation, rows.sql, self.dialect.identifier(elements.column), element)
+        piece = Piece(element, sort, UNBOUNDED << 64, simple=True)
+        read = self.dialect.call("element", f"u.{element}") if sort is Sort.TEXT else f"u.{element}"
+        return Rows(f"(SELECT t.*, {read} AS {element} FROM {joined})", {**rows.columns, elements.name: piece})
 
     def _select(self, pieces: Sequence[tuple[str, Piece]], rest: str) -> Rows:
         own = {name: self._own(i, piece) for i, (name, piece) in enumerate(pieces)}

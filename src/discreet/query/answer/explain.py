@@ -55,11 +55,12 @@ def _relation(relation: Relation) -> list[str]:
             return [f"read {table}"]
         case Filter(source=source):
             return [*_relation(source), "keep rows that pass WHERE (row by row: a unit keeps its own rows)"]
-        case Project(source=Scan(table=table), columns=columns):
+        case Project(source=Scan(table=table, lists=lists), columns=columns):
             names = [name for name, _ in columns if not is_ours(name)]
             lines = [f"read {table}: {', '.join(names) or 'rows only'}, as they are stored"]
             if any(isinstance(e, Call) and e.function == "read_whole" for _, e in columns):
                 lines.append(f"leave out rows of {table} whose unit, stored as a float, is no integer below 2^53")
+            lines += [f"a row for each element of {elements.column} (bounded afterwards)" for elements in lists]
             return lines
         case Project(source=source):
             return _relation(source)

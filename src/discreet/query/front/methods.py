@@ -115,6 +115,14 @@ class Methods:
         """A regular expression of a small language is found in it (see below)."""
         return self._call("regexp_matches", pattern)
 
+    def extract(self, pattern: str, group: int = 0) -> Self:
+        """What a regular expression matches first, or a group of it; empty if nothing."""
+        return self._call("regexp_extract", pattern, group)
+
+    def regexp_replace(self, pattern: str, new: str, flags: str = "") -> Self:
+        """With a new text for the first match; for all of them with the flag g. A group is backslash and number."""
+        return self._call("regexp_replace", pattern, new, flags)
+
     def lower(self) -> Self:
         """With A to Z as a to z."""
         return self._call("lower")

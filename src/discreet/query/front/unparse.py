@@ -28,6 +28,7 @@ from discreet.query.plan.nodes import (
     Scan,
     UnionAll,
     UnitWindows,
+    parts_of,
 )
 from discreet.query.resolve.build import fresh, joined_names
 
@@ -50,13 +51,24 @@ def as_sql(plan: Question, tables: Tables) -> str:
         return _Writer(known).question(one)
 
     text = nested_sql(plan, write) if nested else write(plan)
+    read = question_over_released if nested else question
     try:
-        same = (question_over_released(text, tables) if nested else question(text, tables)) == plan
+        same = read(text, tables, _lists(plan)) == plan
     except BadQuestion:
         same = False
     if not same:
         raise Unsupported("this plan as SQL text", _HINT)
     return text
+
+
+def _lists(plan: Question) -> dict[str, list[str]]:
+    """The columns that are lists, as far as the plan takes them apart."""
+    lists: dict[str, list[str]] = {}
+    for asked in (plan, *plan.beside):
+        for part in parts_of(asked.source):
+            if isinstance(part, Scan):
+                lists.setdefault(part.table, []).extend(elements.column for elements in part.lists)
+    return lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,7 @@ class _Writer:
 
     def _name(self, relation: Relation) -> str:
         """A table by its name; anything else as a step with a name of its own."""
-        if isinstance(relation, Scan):
+        if isinstance(relation, Scan) and not relation.lists:
             if relation.table not in self.tables:
                 raise BadQuestion("a plan names a table that is not here")
             return relation.table
@@ -157,6 +169,14 @@ class _Writer:
                 outputs = [named(text, name) for text, (name, _) in zip(written, keys, strict=True)]
                 outputs += [named(aggregated(m, rows.spelled), m.name) for m in measures]
                 return f"SELECT {', '.join(outputs)} {rows.clauses}{group_by(written, None)}"
+            case Scan(table=table, lists=lists) if lists:
+                own, joined = self._name(Scan(table)), ""
+                for i, elements in enumerate(lists):
+                    item = identified(fresh(f"list{i + 1}", _both_cases(f"list{i + 1}", {own})))
+                    word, on = ("LEFT", " ON TRUE") if elements.outer else ("CROSS", "")
+                    unnest = f"UNNEST({identified(own)}.{identified(elements.column)})"
+                    joined += f" {word} JOIN {unnest} AS {item}({identified(elements.name)}){on}"
+                return "SELECT * FROM " + identified(own) + joined
             case UnitWindows():
                 raise Unsupported("this window of one unit as SQL text", _HINT)
             case UnionAll(parts=parts):
@@ -167,8 +187,8 @@ class _Writer:
     def columns(self, relation: Relation) -> tuple[str, ...]:
         """The names of the columns of a relation."""
         match relation:
-            case Scan(table=table):
-                return self.tables.get(table, ())
+            case Scan(table=table, lists=lists):
+                return (*self.tables.get(table, ()), *(elements.name for elements in lists))
             case Filter(source=source):
                 return self.columns(source)
             case Project(columns=made):

@@ -346,12 +346,45 @@ def _as_text(form: str, apply: Build[T], x: T) -> T:
     return apply("strftime", x, Literal(form))
 
 
+def _bucket(apply: Build[T], width: T, x: T) -> T:
+    """The beginning of the part of an hour or a day that x is in, all parts being as long; or of a whole unit."""
+    unit, amount = _width(width)
+    if amount == 1 and unit in (*_UNITS, "hour", "minute"):
+        return apply("date_trunc", Literal(unit), x)
+    whole, part, per = {"minute": ("hour", "minute", 60), "hour": ("day", "hour", 24)}.get(unit, ("", "", 0))
+    if not per or per % amount:
+        raise Unsupported("this width of TIME_BUCKET", "use minutes that divide an hour, hours that divide a day, or "
+                          "1 day, week, month, quarter or year")  # fmt: skip
+    start, number, seconds = apply("date_trunc", Literal(whole), x), apply(part, x), durations.SECONDS[unit]
+    starts: list[T | Literal] = []
+    for place in range(0, per, amount):
+        later = apply("add_seconds", start, Literal(Fraction(place * seconds))) if place else start
+        starts += [apply("lt", number, Literal(Fraction(place + amount))), later]
+    return apply("case", *starts, Literal(None))
+
+
+def _width(width: object) -> tuple[str, int]:
+    """The unit of a constant interval, and how many of it."""
+    match width:
+        case Literal(value=str(text)) if words := re.fullmatch(r"(\d{1,3}) ?([a-z]+?)s?", text.strip().lower()):
+            return words[2], int(words[1])
+        case _ if (given := getattr(width, "arguments", ())) and getattr(width, "function", "") == "interval":
+            return str(given[0].value), int(given[1].value)
+    raise Unsupported("this width of TIME_BUCKET", "write TIME_BUCKET(INTERVAL '15 minutes', x)")
+
+
 def _last_day(apply: Build[T], x: T) -> T:
     first = apply("date_trunc", Literal("month"), apply("cast_date", x))
     return apply("add_days", apply("add_months", first, Literal(Fraction(1))), Literal(Fraction(-1)))
 
 
 DATE_READINGS = {
+    "time_bucket": Reading(
+        "TIME_BUCKET(INTERVAL '15 minutes', x)",
+        "The beginning of its part of an hour or a day, or of its day, week, month or year.",
+        (2, 2),
+        _bucket,
+    ),
     "last_day": Reading("LAST_DAY(x)", "The last day of its month.", (1, 1), _last_day),
     "monthname": Reading("MONTHNAME(x)", "STRFTIME(x, '%B'): January to December.", (1, 1), partial(_as_text, "%B")),
     "dayname": Reading("DAYNAME(x)", "STRFTIME(x, '%A'): Monday to Sunday.", (1, 1), partial(_as_text, "%A")),

@@ -25,7 +25,7 @@ from itertools import product
 from string import ascii_letters, digits, punctuation
 from typing import TypeAlias
 
-from discreet.errors import Unsupported
+from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.arithmetic import call
 from discreet.query.functions.typed_values import refuse
 from discreet.query.plan.evaluate import evaluate
@@ -35,7 +35,7 @@ MOST_WAYS = 64
 MOST_CHARACTERS = 256
 MOST_GAPS = 8
 LONGEST = 1_000
-_COUNTED = re.compile(r"\{(\d{1,2})(?:,(\d{1,2}))?\}", re.ASCII)
+_COUNTED = re.compile(r"\{(\d{1,2})(,\d{0,2})?\}", re.ASCII)
 _CLASSES = {"d": digits, "w": ascii_letters + digits + "_", "s": " \t\n\r\f\v"}
 
 
@@ -48,6 +48,23 @@ class One:
 
 
 @dataclass(frozen=True, slots=True)
+class RepeatedPart:
+    """A part so many times; without end if ``most`` is None."""
+
+    part: PatternPart
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PatternGroup:
+    """Alternatives in parentheses, each a sequence of parts; ``captures`` tells (x) from (?:x)."""
+
+    ways: tuple[tuple[PatternPart, ...], ...]
+    captures: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Many:
     """Any number of one character, from ``least`` on, 0 or 1."""
 
@@ -57,6 +74,7 @@ class Many:
 
 ANY = One(frozenset(), negated=True)
 GAP, BEGIN, END = "any text", "the beginning", "the end"
+PatternPart: TypeAlias = "One | RepeatedPart | PatternGroup | str"
 Way: TypeAlias = tuple[One | Many | str, ...]
 _MARKS: dict[str, One | str] = {"^": BEGIN, "$": END, ".": ANY}
 
@@ -75,15 +93,42 @@ def matched(x: Expression, pattern: str) -> Expression:
 
 @lru_cache(maxsize=256)
 def _ways(pattern: str) -> tuple[Way, ...]:
-    if len(pattern) > LONGEST:
-        refuse(f"a regular expression has at most {LONGEST:,} characters")
-    small = pattern.startswith("(?i)")
-    reader = _Reader(pattern[4:] if small else pattern)
-    ways = reader.alternatives()
-    if reader.rest:
-        refuse("a regular expression has a parenthesis that nothing opens")
-    folded = [tuple(_small(item) if small else item for item in way) for way in ways]
+    ways = _multiplied_out(read_pattern(pattern))
+    folded = [tuple(_small(item) if pattern.startswith("(?i)") else item for item in way) for way in ways]
     return tuple(dict.fromkeys(_closed(way) for way in folded))
+
+
+def _multiplied_out(group: PatternGroup) -> list[Way]:
+    ways: list[Way] = []
+    for sequence in group.ways:
+        parts: list[Way] = [()]
+        for part in sequence:
+            parts = _few([(*a, *b) for a, b in product(parts, _ways_of(part))])
+        ways = _few([*ways, *parts])
+    return ways
+
+
+def _ways_of(part: PatternPart) -> list[Way]:
+    match part:
+        case PatternGroup():
+            return _multiplied_out(part)
+        case RepeatedPart(One() as single, least, None) if least < 2:
+            if single == ANY:
+                return [(GAP,) if least == 0 else (ANY, GAP)]
+            return [(Many(single, least),)]
+        case RepeatedPart(_, _, None):
+            raise Unsupported("a regular expression that repeats more than one character without end", "write x{1,3}")
+        case RepeatedPart(inner, least, int(most)):
+            once, ways = _ways_of(inner), list[Way]()
+            for n in range(least, most + 1):
+                _few_of(len(once) ** n)
+                if n * max(map(len, once)) > LONGEST:
+                    refuse(f"a regular expression stands for at most {LONGEST:,} characters; repeat less often")
+                ways = _few([*ways, *(tuple(i for some in parts for i in some) for parts in product(once, repeat=n))])
+            return ways
+        case One() | str() as single:
+            return [(single,)]
+    raise BadQuestion("a regular expression repeats too often")
 
 
 def _small(item: One | Many | str) -> One | Many | str:
@@ -119,6 +164,22 @@ def _closed(way: Way) -> Way:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
+def read_pattern(pattern: str) -> PatternGroup:
+    """The alternatives that a pattern is; (?i) in front is for the caller.
+
+    >>> read_pattern("a+").ways
+    ((RepeatedPart(part=One(of=frozenset({'a'}), negated=False), least=1, most=None),),)
+    """
+    if len(pattern) > LONGEST:
+        refuse(f"a regular expression has at most {LONGEST:,} characters")
+    reader = _Reader(pattern.removeprefix("(?i)"))
+    ways = reader.alternatives()
+    if reader.rest:
+        refuse("a regular expression has a parenthesis that nothing opens")
+    return PatternGroup(ways)
+
+
 class _Reader:
     """Reads a pattern from the left; ``rest`` is what is still to be read."""
 
@@ -130,61 +191,53 @@ class _Reader:
         self.rest = self.rest[len(text) :] if taken else self.rest
         return taken
 
-    def alternatives(self, depth: int = 0) -> list[Way]:
+    def alternatives(self, depth: int = 0) -> tuple[tuple[PatternPart, ...], ...]:
         if depth > 8:
             refuse("parentheses of a regular expression are nested at most 8 deep")
-        ways = self._sequence(depth)
+        ways = [self._sequence(depth)]
         while self._take("|"):
-            ways = _few([*ways, *self._sequence(depth)])
-        return ways
+            ways.append(self._sequence(depth))
+        return tuple(ways)
 
-    def _sequence(self, depth: int) -> list[Way]:
-        ways: list[Way] = [()]
+    def _sequence(self, depth: int) -> tuple[PatternPart, ...]:
+        parts: list[PatternPart] = []
         while self.rest and self.rest[0] not in "|)":
-            item = self._repeated(self._item(depth))
-            ways = _few([(*a, *b) for a, b in product(ways, item)])
-        return ways
+            parts.append(self._repeated(self._item(depth)))
+        return tuple(parts)
 
-    def _item(self, depth: int) -> list[Way]:
+    def _item(self, depth: int) -> PatternPart:
         if self._take("("):
-            self._take("?:")
+            captures = not self._take("?:")
             ways = self.alternatives(depth + 1)
             if not self._take(")"):
                 refuse("a parenthesis of a regular expression is not closed")
-            return ways
+            return PatternGroup(ways, captures)
         letter, self.rest = self.rest[0], self.rest[1:]
         if letter in "*+?{":
             refuse("a regular expression repeats nothing")
         if letter in _MARKS:
-            return [(_MARKS[letter],)]
+            return _MARKS[letter]
         if letter == "[":
-            return [(self._class(),)]
-        return [(One(self._escaped() if letter == "\\" else frozenset(letter)),)]
+            return self._class()
+        return One(self._escaped() if letter == "\\" else frozenset(letter))
 
-    def _repeated(self, item: list[Way]) -> list[Way]:
+    def _repeated(self, part: PatternPart) -> PatternPart:
         if self._take("?"):
-            ways: list[Way] = [(), *item]
+            repeat = RepeatedPart(part, 0, 1)
         elif self.rest[:1] in ("*", "+"):
-            if len(item) != 1 or len(item[0]) != 1 or not isinstance(item[0][0], One):
-                raise Unsupported(
-                    "a regular expression that repeats more than one character without end", "write x{1,3}"
-                )
-            single, least = item[0][0], int(self.rest[0] == "+")
-            endless: Way = (GAP,) if least == 0 else (ANY, GAP)
-            ways = [endless if single == ANY else (Many(single, least),)]
+            repeat = RepeatedPart(part, int(self.rest[0] == "+"), None)
             self.rest = self.rest[1:]
         elif counted := _COUNTED.match(self.rest):
-            low, high = int(counted[1]), int(counted[2] or counted[1])
+            low = int(counted[1])
+            repeat = RepeatedPart(part, low, None if counted[2] == "," else int((counted[2] or counted[1]).lstrip(",")))
+            if repeat.most is not None and repeat.most < low:
+                refuse("a regular expression repeats from the smaller number to the larger, as in x{1,3}")
             self.rest = self.rest[counted.end() :]
-            ways = []
-            for n in range(low, high + 1):
-                _few_of(len(item) ** n)
-                ways = _few([*ways, *(tuple(i for part in parts for i in part) for parts in product(item, repeat=n))])
         else:
-            return item
+            return part
         if self.rest[:1] in ("*", "+", "?", "{"):
             refuse("a regular expression repeats a repeat, or as little as it can: leave that out")
-        return ways
+        return repeat
 
     def _class(self) -> One:
         negated, characters = self._take("^"), set[str]()

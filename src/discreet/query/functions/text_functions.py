@@ -10,15 +10,18 @@ from typing import Any
 from discreet.errors import BadQuestion
 from discreet.query.functions.arithmetic import call, made
 from discreet.query.functions.comparison import longest
+from discreet.query.functions.pattern_parts import pattern_parts
 from discreet.query.functions.patterns import matched
 from discreet.query.functions.record import ATOM, COMPARED, Build, Function, Reading, T, chained, pattern
 from discreet.query.functions.released_values import as_text, is_number, of, primitive
 from discreet.query.functions.typed_values import Typed, expect, integer_literal, refuse, text_literal
 from discreet.query.plan.evaluate import evaluate
-from discreet.query.plan.expressions import Call, Literal
+from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.types import LARGEST, Boolean, Text
 
 MOST_PERCENT = 8
+MOST_NEW = 100
+"""The longest new text of REGEXP_REPLACE."""
 LONGEST_TEXT = 1 << 31
 """LENGTH says no more than this; no engine holds a longer text."""
 _LONG = 1_000_000_000
@@ -93,7 +96,43 @@ def _search(name: str, x: Typed, part: Typed) -> Typed:
 
 def _regexp(x: Typed, given: Typed) -> Typed:
     expect(x, Text, "REGEXP_MATCHES", "text")
-    return Typed(Boolean(), x.nullable, lowered=matched(x.lowered, text_literal(given, "a regular expression")))
+    return Typed(Boolean(), x.nullable, lowered=_searched(x.lowered, text_literal(given, "a regular expression")))
+
+
+def _searched(x: Expression, given: str) -> Expression:
+    """Whether it is found: by LIKE and single characters, or else as a part that is not empty."""
+    try:
+        return matched(x, given)
+    except BadQuestion:
+        try:
+            part = pattern_parts(given).extracting(0)
+        except BadQuestion:
+            part = ""
+        if not part:
+            raise
+        return call("ne", call("regexp_extract", x, Literal(part)), Literal(""))
+
+
+def _regexp_extract(x: Typed, given: Typed, group: Typed | None = None) -> Typed:
+    expect(x, Text, "REGEXP_EXTRACT", "text")
+    parts = pattern_parts(text_literal(given, "a regular expression"))
+    number = 0 if group is None else integer_literal(group, "the group of REGEXP_EXTRACT", 0, 99)
+    return Typed(x.kind, x.nullable, lowered=call("regexp_extract", x.lowered, Literal(parts.extracting(number))))
+
+
+def _regexp_replace(x: Typed, given: Typed, new: Typed, flags: Typed | None = None) -> Typed:
+    expect(x, Text, "REGEXP_REPLACE", "text")
+    old, after = text_literal(given, "a regular expression"), text_literal(new, "the new text of REGEXP_REPLACE")
+    words = "" if flags is None else text_literal(flags, "the flags of REGEXP_REPLACE")
+    if len(after) > MOST_NEW or set(words) - {"g", "i"}:
+        refuse(f"REGEXP_REPLACE has a new text of at most {MOST_NEW} characters, and the flags g and i")
+    parts = pattern_parts(old if "i" not in words else f"(?i){old.removeprefix('(?i)')}")
+    form, text = parts.replacing(after, every="g" in words)
+    most = longest([x.kind], max)
+    kind = Text(None if most is None else max(most, 1) * max(1, len(text)))
+    return Typed(
+        kind, x.nullable, lowered=call("regexp_replace", x.lowered, Literal(form), Literal(text), "g" in words)
+    )
 
 
 def _split_part(x: Typed, separator: Typed, place: Typed) -> Typed:
@@ -189,9 +228,30 @@ def _of_small_letters(like: Callable[..., Any]) -> Callable[..., Any]:
 
 def _position(x: str, given: str) -> Any:
     try:
-        return evaluate(matched(Literal(x), given), {})
+        return evaluate(_searched(Literal(x), given), {})
     except BadQuestion:  # a pattern that is none
         return None
+
+
+def _extracted(x: Any, given: Any, group: Any = 0) -> Any:
+    if not (isinstance(x, str) and isinstance(given, str) and group in range(100)):
+        return None
+    try:
+        form = pattern_parts(given).extracting(int(group))
+    except BadQuestion:
+        return None
+    return evaluate(Call("regexp_extract", (Literal(x), Literal(form))), {})
+
+
+def _rewritten(x: Any, given: Any, new: Any, flags: Any = "") -> Any:
+    if not all(isinstance(one, str) for one in (x, given, new, flags)) or len(new) > MOST_NEW or set(flags) - {*"gi"}:
+        return None
+    try:
+        parts = pattern_parts(f"(?i){given.removeprefix('(?i)')}" if "i" in flags else given)
+        form = parts.replacing(new, every="g" in flags)
+    except BadQuestion:
+        return None
+    return evaluate(Call("regexp_replace", (Literal(x), *map(Literal, form), Literal("g" in flags))), {})
 
 
 def _nth(x: Any, separator: Any, place: Any) -> Any:
@@ -230,6 +290,19 @@ TEXT = (
              more=(("REGEXP_MATCHES('x@gmail.com', '@(gmail|yahoo)\\.com$')", True),
                    ("REGEXP_MATCHES('North', '(?i)^n.*[st]H?$')", True), ("REGEXP_MATCHES('a%', '^[^b]%?$|^$')", True),
                    ("REGEXP_MATCHES('7', 'a.+b|^\\s|_')", False))),
+    Function("regexp_extract", "REGEXP_EXTRACT(x, pattern, group)",
+             "What a regular expression matches first, or a group of it; empty if nothing.", _regexp_extract,
+             ("REGEXP_EXTRACT('AB-123', '[0-9]+')", "123"), (2, 3), _extracted,
+             method="extract(pattern: str, group: int = 0)",
+             more=(("REGEXP_EXTRACT('a=1&b=22', 'b=([0-9]+)', 1)", "22"), ("REGEXP_EXTRACT('x', '[0-9]+')", ""),
+                   ("REGEXP_EXTRACT('x-8', '^([a-z]|[0-9]+)-(8)?', 2)", "8"),
+                   ("REGEXP_EXTRACT('11a22', '[0-9]+$')", "22"))),
+    Function("regexp_replace", "REGEXP_REPLACE(x, pattern, new, flags)",
+             "With a new text for the first match; for all of them with the flag g. A group is backslash and number.",
+             _regexp_replace, ("REGEXP_REPLACE('AB-123', '[0-9]+$', '')", "AB-"), (3, 4), _rewritten,
+             method='regexp_replace(pattern: str, new: str, flags: str = "")',
+             more=(("REGEXP_REPLACE('b1c2', '[0-9]', '', 'g')", "bc"), ("REGEXP_REPLACE('b1c2', '[0-9]', '')", "bc2"),
+                   ("REGEXP_REPLACE('Ann Lee', '^([A-Z])[a-z]* (.*)$', '\\2, \\1$', 'i')", "Lee, A$"))),
     _shape("lower", "With A to Z as a to z.", ("LOWER('North')", "north")),
     _shape("upper", "With a to z as A to Z.", ("UPPER('North')", "NORTH")),
     _shape("trim", "Without spaces at both ends.", ("TRIM(' a ')", "a")),
@@ -291,6 +364,9 @@ TEXT_READINGS = {
     **{word: Reading(f"{word.upper()}(text, x)", "The same, the text first.", (2, 2),
                      lambda apply, text, x: _place(apply, x, text)) for word in ("charindex", "locate")},
 
+    "regexp_substr": Reading("REGEXP_SUBSTR(x, pattern)", "What a regular expression matches first; NULL if nothing.",
+                             (2, 2), lambda apply, x, given: apply("nullif", apply("regexp_extract", x, given),
+                                                                   Literal(""))),
     "regexp_full_match": Reading("REGEXP_FULL_MATCH(x, pattern)", "REGEXP_MATCHES of the whole text.", (2, 2), _whole),
     "concat": Reading("CONCAT(x, y, ...)", "One after the other as text, without those that are NULL.", (1, None),
                       _without_null),

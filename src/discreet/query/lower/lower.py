@@ -29,6 +29,7 @@ from discreet.query.lower.relation_facts import (
     Lowered,
     check_names,
     one_row_each,
+    reads_lists,
     reads_numbered,
 )
 from discreet.query.lower.relations import lower_all, lower_relation
@@ -184,13 +185,14 @@ def _key_sets(keys: Sequence[LoweredKey], source: Lowered, catalog: Catalog) -> 
 
 def _check_numbered(relation: Relation, keys: Sequence[LoweredKey], measures: Sequence[LoweredMeasure]) -> None:
     """Where people have no id, nothing can be chosen by a hash of it: a row more would change the choice of all."""
-    if not reads_numbered(relation) or not any(isinstance(part, Join) for part in parts_of(relation)):
+    several = reads_lists(relation) or any(isinstance(part, Join) for part in parts_of(relation))
+    if not reads_numbered(relation) or not several:
         return
     if any(key.typed.keys is None and key.typed.keys_from is None for key in keys):
-        raise Unsupported("undeclared keys after a join, where each row is a person",
+        raise Unsupported("undeclared keys after a join or UNNEST, where each row is a person",
                           "list the keys, or give the table a column that names the unit")  # fmt: skip
     if any(measure.measure.aggregate is Aggregate.COUNT_DISTINCT for measure in measures):
-        raise Unsupported("COUNT(DISTINCT x) after a join, where each row is a person",
+        raise Unsupported("COUNT(DISTINCT x) after a join or UNNEST, where each row is a person",
                           "give the table a column that names the unit")  # fmt: skip
 
 

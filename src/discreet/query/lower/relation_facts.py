@@ -126,7 +126,12 @@ def reads_numbered(relation: Relation) -> bool:
 def rows_are_units(relation: Relation) -> bool:
     """Whether each row is a unit that is in no other row, so that no contribution is clipped."""
     plain = all(isinstance(part, Scan | Project | Filter) for part in parts_of(relation))
-    return plain and reads_numbered(relation)
+    return plain and reads_numbered(relation) and not reads_lists(relation)
+
+
+def reads_lists(relation: Relation) -> bool:
+    """Whether a row of a table may come several times, once for each element of a list."""
+    return any(isinstance(part, Scan) and bool(part.lists) for part in parts_of(relation))
 
 
 def carried(source: Lowered) -> Columns:

@@ -64,8 +64,8 @@ def _check_size(relation: Relation) -> None:
 
 def _lower(relation: Relation, catalog: Catalog) -> Lowered:
     match relation:
-        case Scan(table=table):
-            return scan(table, catalog)
+        case Scan():
+            return scan(relation, catalog)
         case Filter(source=source, predicate=condition):
             return _filter(_lower(source, catalog), condition)
         case Project(source=source, columns=columns):
@@ -86,16 +86,16 @@ def _join(node: Join, catalog: Catalog) -> Lowered:
     The key is compared as it is stored: as it is read, clamped, it could lead to somebody else.
     """
     match node:
-        case Join(left=Scan(table=a), right=Scan(table=b), on=on):
+        case Join(left=Scan(table=a) as first, right=Scan(table=b) as second, on=on):
             here, there = f"{UNIT}_from", f"{UNIT}_to"
             if (pair := _leads(a, b, on, catalog)) is not None:
-                left = scan(a, catalog, bare=True, stored=((here, as_stored(pair[0], catalog[a])),))
-                right = scan(b, catalog, stored=((there, as_stored(pair[1], catalog[b])),))
+                left = scan(first, catalog, bare=True, stored=((here, as_stored(pair[0], catalog[a])),))
+                right = scan(second, catalog, stored=((there, as_stored(pair[1], catalog[b])),))
                 # Rows without a partner have no unit and would be dropped, so LEFT keeps no more than INNER.
                 return join(left, right, replace(node, how=How.INNER), catalog, {pair: (here, there)})
             if (pair := _leads(b, a, tuple((y, x) for x, y in on), catalog)) is not None:
-                left = scan(a, catalog, stored=((there, as_stored(pair[1], catalog[a])),))
-                right = scan(b, catalog, bare=True, stored=((here, as_stored(pair[0], catalog[b])),))
+                left = scan(first, catalog, stored=((there, as_stored(pair[1], catalog[a])),))
+                right = scan(second, catalog, bare=True, stored=((here, as_stored(pair[0], catalog[b])),))
                 return join(left, right, node, catalog, {(pair[1], pair[0]): (there, here)})
     return join(_lower(node.left, catalog), _lower(node.right, catalog), node, catalog)
 

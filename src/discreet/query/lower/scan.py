@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.query.functions.typed_values import TypedColumn, reach, refuse
 from discreet.query.lower.key_tuples import upper_levels, with_other
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, is_reserved
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.nodes import Join, Project, Relation, Scan
-from discreet.query.plan.schema import EACH_ROW, MOST_STEPS, Schema, Stored, StoredKind, own_step
+from discreet.query.plan.nodes import Elements, Join, Project, Relation, Scan
+from discreet.query.plan.schema import EACH_ELEMENT, EACH_ROW, MOST_STEPS, Schema, Stored, StoredKind, own_step
 from discreet.query.plan.types import LARGEST, Date, Kind, Number, Text, Timestamp, Value
 from discreet.query.typing.infer import no_such
 from discreet.query.typing.untyped import read_from_text
 
 
-def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = ()) -> Lowered:
+def scan(relation: Scan, catalog: Catalog, *, bare: bool = False, stored: Columns = ()) -> Lowered:
     """A table: all its columns, read as they are stored, and its unit. Bare: without it, for a join that brings it.
 
-    ``stored``: further columns as they are stored, under reserved names, for a join that finds units by them.
+    ``stored``: further columns as they are stored, under reserved names, for a join that finds units by them. Each
+    element of a list is in a row with the unit of the row that holds the list.
     """
+    name = relation.table
     schema = _schema(name, catalog)
     given = schema.table
     fields: dict[str, TypedColumn] = {}
@@ -49,18 +52,40 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = (
         field = schema.fields[column]
         fields[column] = TypedColumn(field.kind, True, field.keys, origin=(name, column))
         reads.append((column, expression))
+    lists = []
+    for i, elements in enumerate(relation.lists):
+        place, element = f"{EACH_ELEMENT}{i}", _element(elements, schema)
+        fields[elements.name] = element
+        kind = stored_kind(_stored_element(elements.column, schema), element.kind)
+        reads.append((elements.name, _read(place, _stored_element(elements.column, schema), kind)))
+        lists.append(replace(elements, name=place))
     reads += stored
     private = not (given.public or bare)
     unit_kind = _unit_kind(_owner(name, catalog), catalog) if private else None
-    relation = _with_unit(name, tuple(reads), catalog, 0) if private else Project(Scan(name), tuple(reads))
+    rows = Scan(name, lists=tuple(lists))
     return Lowered(
-        relation=relation,
+        relation=_with_unit(rows, tuple(reads), catalog, 0) if private else Project(rows, tuple(reads)),
         fields=fields,
         private=private,
         unit_kind=unit_kind,
         caps=None if given.public else given.caps,
         tables=(name,),
     )
+
+
+def _element(elements: Elements, schema: Schema) -> TypedColumn:
+    field = schema.lists.get(elements.column)
+    if field is None:
+        refuse(f"there is no column {elements.column} that is a list{no_such(elements.column, schema.lists)}")
+    kind = stored_kind(_stored_element(elements.column, schema), field.kind)
+    declared = _longest_key(field.keys) if isinstance(kind, Text) else field.kind
+    return TypedColumn(kind, True, field.keys, field.unknown, declared=None if declared == kind else declared)
+
+
+def _stored_element(column: str, schema: Schema) -> Stored:
+    kind = schema.stored[column].element
+    assert kind is not None  # noqa: S101
+    return Stored(kind)
 
 
 def _schema(name: str, catalog: Catalog) -> Schema:
@@ -191,20 +216,20 @@ def as_stored(column: str, schema: Schema) -> Expression:
     return Call("read_whole", (Column(column),)) if schema.is_whole(column) else Column(column)
 
 
-def _with_unit(name: str, columns: Columns, catalog: Catalog, depth: int) -> Relation:
+def _with_unit(rows: Scan, columns: Columns, catalog: Catalog, depth: int) -> Relation:
     """The rows of a private table with these columns and their unit, found through its foreign keys.
 
     Units and foreign keys are compared as they are stored, not as they are read: clamping could make two people one.
     """
-    schema = catalog[name]
+    schema = catalog[rows.table]
     given = schema.table
     assert given.unit is not None  # noqa: S101
-    through = through_of(name, catalog)
+    through = through_of(rows.table, catalog)
     if through is None:
-        read = Scan(name, numbered=given.unit == EACH_ROW)
+        read = replace(rows, numbered=given.unit == EACH_ROW)
         return Project(read, (*columns, (UNIT, as_stored(given.unit, schema))))
     table, key = through
     here, there = f"{UNIT}_from_{depth}", f"{UNIT}_to_{depth}"
-    left = Project(Scan(name), (*columns, (here, as_stored(given.unit, schema))))
-    right = _with_unit(table, ((there, as_stored(key, catalog[table])),), catalog, depth + 1)
+    left = Project(rows, (*columns, (here, as_stored(given.unit, schema))))
+    right = _with_unit(Scan(table), ((there, as_stored(key, catalog[table])),), catalog, depth + 1)
     return Project(Join(left, right, ((here, there),)), (*((n, Column(n)) for n, _ in columns), (UNIT, Column(UNIT))))

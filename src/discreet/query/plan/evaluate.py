@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import MAXYEAR, date, datetime, time, timedelta
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
@@ -236,6 +237,21 @@ def like(x: str, pattern: str) -> bool:
     return all(c == "%" for c in pattern[j:])
 
 
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """A pattern in the normal form of ``functions/pattern_parts.py``; its last $ is the end of all of the text."""
+    return re.compile(re.sub(r"\$\Z", r"\\Z", pattern), re.DOTALL)
+
+
+def _regexp_extract(x: str, pattern: str) -> str:
+    match = _compiled(pattern).search(x)
+    return "" if match is None else match[1] or ""
+
+
+def _regexp_replace(x: str, pattern: str, new: str, every: bool) -> str:
+    return _compiled(pattern).sub(new, x, count=0 if every else 1)
+
+
 def _text_to_integer(x: str) -> int | None:
     return int(x) if _INTEGER.fullmatch(x) else None
 
@@ -372,6 +388,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "split_part": lambda x, separator, n: (x.split(separator) + [""] * n)[n - 1],
     "right": lambda x, count: x[max(len(x) - count, 0) :],
     "replace": lambda x, old, new: x.replace(old, new),
+    "regexp_extract": _regexp_extract,
+    "regexp_replace": _regexp_replace,
     "concat": lambda *x: "".join(x),
     "starts_with": lambda x, part: x.startswith(part),
     "ends_with": lambda x, part: x.endswith(part),

@@ -23,11 +23,29 @@ from discreet.query.plan.expressions import Expression
 class Scan:
     """A table of the session, all of its columns; ``numbered``, with a number of its own for each row as ``#row``.
 
-    Which number a row has is nobody's business: it may differ each time the table is read.
+    Which number a row has is nobody's business: it may differ each time the table is read. ``lists``: each row comes
+    once for each element of these columns.
     """
 
     table: str
     numbered: bool = False
+    lists: tuple[Elements, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its rows are those of the table, as they are stored."""
+        return not self.numbered and not self.lists
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """UNNEST of a column of lists: each element is in a column ``name``. An empty list, or NULL, is no row at all; or
+    with ``outer`` one row, in which the element is NULL. Numbers are given to rows before.
+    """
+
+    column: str
+    name: str
+    outer: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The primitives: all that an engine computes on one row. Every one is total, and means the same on every engine.
+r"""The primitives: all that an engine computes on one row. Every one is total, and means the same on every engine.
 
 Engine values are 64-bit integers, text, truth, dates, times and NULL (and raw floats, which only ``read_real``,
 ``read_whole`` and ``is_null`` accept). A result is NULL when an argument is, unless the line says otherwise. Typing has
@@ -32,6 +32,10 @@ proven that no integer result leaves ±2^63, so an engine need not check.
               right(x, count)                     the last code points; literal count >= 0
               replace(x, old, new)                literals, old not empty; from the left, none that overlap
               split_part(x, separator, n)         the n-th part between literal separators (not empty); else empty
+              regexp_extract(x, pattern)          the only capture of the first match; empty if there is none. Patterns
+                                                  are literals in the normal form of functions/pattern_parts.py
+              regexp_replace(x, pattern, new, every)    the first match, or every one that overlaps none before it, as
+                                                  the literal new text, in which \1 is a capture and \\ a backslash
   turning     text_to_integer(x)                  [+-]?[0-9]{1,18}, the whole text; else NULL
               integer_to_text  date_to_text (ISO)  boolean_to_integer
               text_to_decimal(x)                  [+-]?[0-9]{1,18}, perhaps a point and up to 20 digits; or one digit, a

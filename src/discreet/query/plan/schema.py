@@ -55,6 +55,8 @@ class StoredKind(Enum):
     OTHER = "other"
 
 
+ELEMENTS = (StoredKind.INTEGER, StoredKind.TEXT)
+"""What the elements of a list may be, for UNNEST."""
 UNIT_KINDS = (StoredKind.INTEGER, StoredKind.TEXT, StoredKind.REAL)
 """How a unit may be stored; floats are read as whole numbers."""
 
@@ -70,6 +72,8 @@ class Stored:
     kind: StoredKind
     scale: int = 0
     untyped: bool = False
+    element: StoredKind | None = None
+    """Of a list: how its elements are stored. The list itself is ``OTHER``: only UNNEST can use it."""
     type: str = field(default="", compare=False, repr=False)
 
 
@@ -217,6 +221,8 @@ class EachRow(str):
 
 
 EACH_ROW = EachRow("#row")
+EACH_ELEMENT = "#element"
+"""What a column that holds one element of a list begins with; engines see no other name of it."""
 
 
 # --- a table --------------------------------------------------------------------------------------------------------
@@ -422,6 +428,8 @@ class Schema:
     stored: Mapping[str, Stored]
     """How each column is stored; of files without types, as what its text is read."""
     fields: Mapping[str, Field]
+    lists: Mapping[str, Field] = field(default_factory=dict)
+    """What is known of the elements of columns that are lists."""
     derived: Mapping[str, Stored] = field(default_factory=dict)
     """Upper levels of a hierarchy that are not stored and follow from its finest one; as what they would be stored."""
 
@@ -457,9 +465,15 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
         for column, how in _as_read(given.unit, stored).items()
         if how.kind is not StoredKind.OTHER and not is_ours(column)
     }
+    lists = {
+        column: _field(name, column, Stored(how.element), given.columns.get(column, Declared()))
+        for column, how in stored.items()
+        if how.element is not None and not is_ours(column)
+        if not any(other.startswith(EACH_ELEMENT) for other in stored)
+    }
     derived = _derived(given, stored)
     fields |= {column: _field(name, column, how, given.columns[column]) for column, how in derived.items()}
-    return Schema(table=given, stored=dict(stored), fields=fields, derived=derived)
+    return Schema(table=given, stored=dict(stored), fields=fields, lists=lists, derived=derived)
 
 
 def _derived(given: Table, stored: Mapping[str, Stored]) -> dict[str, Stored]:
@@ -521,6 +535,8 @@ def unusable(column: str, schemas: Mapping[str, Schema]) -> str | None:
     for table, schema in schemas.items():
         for name, stored in schema.stored.items():
             if name.casefold() == column.casefold() and stored.kind is StoredKind.OTHER:
+                if stored.element is not None:
+                    return f"the column {name} of {table} is a list: write FROM {table}, UNNEST({name}) AS t(element)"
                 kind = f"its type, {stored.type[:_LONGEST_TYPE]}," if stored.type else "its type"
                 return (
                     f"the column {name} of {table} cannot be used: {kind} cannot be read here; "

@@ -7,15 +7,16 @@ whoever walks it later, and however a question repeats a subquery, the time stay
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
 
-from discreet.errors import BadQuestion
+from discreet.errors import BadQuestion, Unsupported
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.names import is_ours, quoted
 from discreet.query.plan.nodes import (
     Aggregate,
+    Elements,
     Filter,
     How,
     Join,
@@ -74,6 +75,14 @@ def size(expression: Expression) -> int:
 def scan(table: str, columns: Iterable[str]) -> Rows:
     """A table with all its columns."""
     return Rows(Scan(table), tuple(columns))
+
+
+def unnested(rows: Rows, elements: Elements) -> Rows:
+    """The rows of a table, each once for each element of a list."""
+    if not isinstance(rows.relation, Scan):
+        raise Unsupported("UNNEST of what is not a column of a table", "name the table beside it in FROM")
+    scan = replace(rows.relation, lists=(*rows.relation.lists, elements))
+    return replace(rows, relation=scan, columns=(*rows.columns, elements.name))
 
 
 def filtered(rows: Rows, predicate: Expression) -> Rows:

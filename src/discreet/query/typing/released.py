@@ -289,13 +289,18 @@ def _formatted(what: str, parts: Sequence[_Part]) -> Sort:
     return Sort.TEXT
 
 
-def _matching(what: str, parts: Sequence[_Part]) -> Sort:
-    result = _of(Sort.BOOLEAN, Sort.TEXT, Sort.TEXT)(what, parts)
-    _constant(what, parts[1])
-    meaning = FUNCTIONS["regexp_matches"].meaning
-    if meaning is None or meaning("", parts[1].value) is None:
-        refuse("this regular expression cannot be used; the SQL page says which can")
-    return result
+def _with_pattern(name: str, result: Sort) -> _Rule:
+    def rule(what: str, parts: Sequence[_Part]) -> Sort:
+        _expect(what, parts[0], Sort.TEXT)
+        for part in parts[1:]:
+            if part.value is None:
+                refuse(f"{what} needs constants after the text")
+        meaning = FUNCTIONS[name].meaning
+        if meaning is None or meaning("", *(part.value for part in parts[1:])) is None:
+            refuse("this regular expression cannot be used; the SQL page says which can")
+        return result
+
+    return rule
 
 
 def _same_moment(what: str, parts: Sequence[_Part]) -> Sort:
@@ -316,7 +321,8 @@ _RULES: dict[str, _Rule] = {
     "is_null": _of(_B, (*_ANY, Sort.NULL)),
     "case": _chosen, "coalesce": _unified, "nullif": _without_other,
     **dict.fromkeys(("like", "ilike", "starts_with", "ends_with", "contains"), _of(_B, _T)),
-    "regexp_matches": _matching,
+    "regexp_matches": _with_pattern("regexp_matches", _B),
+    **{name: _with_pattern(name, _T) for name in ("regexp_extract", "regexp_replace")},
     **dict.fromkeys(("lower", "upper", "trim", "ltrim", "rtrim"), _of(_T, _T)),
     "length": _of(_N, _T), "substring": _of(_T, _T, _N), "left": _of(_T, _T, _N), "right": _of(_T, _T, _N),
     "replace": _of(_T, _T), **dict.fromkeys(("lpad", "rpad"), _of(_T, _T, _N, _T)),

@@ -175,7 +175,7 @@ def test_messages_do_not_repeat_constants() -> None:
     canary = "canary7421"
     for text in (
         f"{V} WHERE note = '{canary}' AND",
-        f"{V} WHERE note SIMILAR TO '{canary}'",
+        f"{V} WHERE note SIMILAR TO '{canary}.'",
         f"{V} WHERE foo('{canary}')",
         f"{V} WHERE day > DATE '{canary}'",
         f"{V} WHERE note = '{canary}",

@@ -95,8 +95,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("B2", "SELECT SUM(error(note)) FROM visits", "the function ERROR"),
     ("B2", "SELECT SUM(CAST(cost AS TINYINT)) FROM visits", "CAST AS TINYINT"),
     ("B4", "SELECT SUM(LENGTH(repeat('x', 1000000000))) FROM visits", "the function REPEAT"),
-    ("B4", f"{V} WHERE regexp_extract(note, '(a+)+')", "a regular expression"),
-    ("B4", f"{V} WHERE note SIMILAR TO 'a'", "a regular expression"),
+    ("B4", f"{V} WHERE note SIMILAR TO 'a.'", "SIMILAR TO"),
     # F6
     ("F6", "WITH RECURSIVE t AS (SELECT 1 FROM visits) SELECT COUNT(*) FROM t", "a recursive CTE"),
     # the rest
@@ -163,7 +162,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("-", f"{V} WHERE cost BETWEEN SYMMETRIC 2 AND 1", "BETWEEN SYMMETRIC"),
     ("-", f"{V} WHERE at AT TIME ZONE 'UTC' = at", "AT TIME ZONE"),
     ("-", f"{V} WHERE TRIM(BOTH 'x' FROM note) = 'a'", "TRIM of other characters"),
-    ("-", f"{V} WHERE note SIMILAR TO 'a'", "a regular expression"),
+    ("-", f"{V} WHERE note SIMILAR TO 'a.'", "SIMILAR TO"),
     ("-", f"{V} WHERE DATE_FORMAT(day, '%x') = 'a'", "this form of DATE_FORMAT"),
     ("-", f"{V} WHERE DATE_FORMAT(day, 'yyyy ww') = 'a'", "this form of DATE_FORMAT"),
     ("-", "SELECT STRING_AGG(note, ',') FROM visits", "an aggregate that shows rows"),

@@ -51,7 +51,7 @@ REWRITTEN = [
     ("SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY cost) FROM visits", "PERCENTILE_CONT",
      "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY cost) FROM visits"),
     (f"{V} WHERE cost ^ 2 > 1", "POWER(x, n)", f"{V} WHERE POWER(cost, 2) > 1"),
-    (f"{V} WHERE note SIMILAR TO 'a%'", "REGEXP_FULL_MATCH", f"{V} WHERE REGEXP_FULL_MATCH(note, 'a.*')"),
+    (f"{V} WHERE note SIMILAR TO 'a.%'", "REGEXP_FULL_MATCH", f"{V} WHERE REGEXP_FULL_MATCH(note, 'a.*')"),
     (f"{V} WHERE cost BETWEEN SYMMETRIC 2 AND 1", "BETWEEN with the smaller value first",
      f"{V} WHERE cost BETWEEN 1 AND 2"),
     ("SELECT 'a' 'b', COUNT(*) FROM visits", "a || b", "SELECT 'a' || 'b' AS x, COUNT(*) AS n FROM visits"),
@@ -94,7 +94,7 @@ def session() -> dp.Session:
         ("day - day > INTERVAL '2 days'", "> 2", "day - day > 2"),
         ("(stop - start) / 60 > 2", "EXTRACT(EPOCH FROM x)", "EXTRACT(EPOCH FROM stop - start) / 60 > 2"),
         ('clinic = "Zug"', "single quotes", "clinic = 'Zug'"),
-        ("note ~ '^[a-z]+-[0-9]'", "^[A-Z]{1,3}-[0-9]", "note ~ '^[A-Z]{1,3}-[0-9]'"),
+        ("note ~ '^[a-z]+[a-d]-'", "^[A-Z]{1,3}-[0-9]", "note ~ '^[A-Z]{1,3}-[0-9]'"),
     ],
 )
 def test_a_condition_rewritten_as_the_refusal_says_is_answered(wrong: str, hint: str, right: str) -> None:

@@ -32,6 +32,14 @@ class Spelling:
     """Whether DATEDIFF(x, y) of two dates is x - y."""
     paths: bool = False
     """Whether x:key is a value of JSON."""
+    first_group: bool = False
+    """Whether REGEXP_EXTRACT gives the first group of the pattern, if it has one."""
+    null_if_none: bool = False
+    """Whether REGEXP_EXTRACT is NULL where nothing matches."""
+    every_match: bool = False
+    """Whether REGEXP_REPLACE changes every match."""
+    dollar_groups: bool = False
+    """Whether $1 is a group in the new text of REGEXP_REPLACE."""
 
 
 DUCKDB = Spelling()
@@ -39,13 +47,14 @@ DIALECTS = {
     "duckdb": DUCKDB,
     "postgres": DUCKDB,
     "redshift": DUCKDB,
-    "snowflake": Spelling(backslashes=True, paths=True),
+    "snowflake": Spelling(backslashes=True, paths=True, every_match=True),
     "tsql": Spelling(from_sunday=True, days_from=1),
     "bigquery": Spelling(text_in_double_quotes=True, backslashes=True, hash_comments=True, brackets=False,
-                         from_sunday=True, days_from=1),
+                         from_sunday=True, days_from=1, first_group=True, null_if_none=True, every_match=True),
     "mysql": Spelling(text_in_double_quotes=True, backslashes=True, hash_comments=True, brackets=False,
-                      from_sunday=True, days_from=1, later_first=True),
-    "spark": Spelling(text_in_double_quotes=True, backslashes=True, brackets=False, days_from=1, later_first=True),
+                      from_sunday=True, days_from=1, later_first=True, every_match=True, dollar_groups=True),
+    "spark": Spelling(text_in_double_quotes=True, backslashes=True, brackets=False, days_from=1, later_first=True,
+                      first_group=True, every_match=True, dollar_groups=True),
 }  # fmt: skip
 _OTHER_NAMES = {"postgresql": "postgres", "sqlserver": "tsql", "mssql": "tsql", "databricks": "spark"}
 

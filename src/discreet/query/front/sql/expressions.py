@@ -231,6 +231,18 @@ def _regex(small: bool, node: exp.Expr) -> Said:
     return apply("regexp_matches", x, given)
 
 
+def _similar(node: exp.Expr) -> Said:
+    """x SIMILAR TO pattern of the whole text: % and _ as in LIKE, all else as in a regular expression."""
+    only(node, "this", "expression", "negate")
+    given = said(node.expression)
+    text = given.value if isinstance(given, Literal) else None
+    if not isinstance(text, str) or set(text) & set(".^$\\"):
+        raise refusal(node)
+    words = {"%": ".*", "_": "."}
+    pattern = "".join(words.get(letter, letter) for letter in text)
+    return _unless_negated(node, function("regexp_full_match", (said(node.this), Literal(pattern))))
+
+
 def _null_safe(same: bool, node: exp.Expr) -> Said:
     """IS NOT DISTINCT FROM: equal, or both NULL; never NULL itself."""
     only(node, "this", "expression")
@@ -557,6 +569,7 @@ _READERS: dict[type[exp.Expr], Callable[[exp.Expr], Said]] = {
     exp.RegexpILike: partial(_regex, True),
     exp.RegexpLike: partial(_regex, False),
     exp.Paren: _inside,
+    exp.SimilarTo: _similar,
     exp.Sub: partial(_sum, "sub"),
     exp.Substring: _substring,
     exp.Trim: _trim,

@@ -7,7 +7,7 @@ of the side that may be NULL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -15,18 +15,22 @@ from sqlglot import exp
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import checked
 from discreet.query.front.sql.expressions import identifier, said
+from discreet.query.front.sql.opaque_names import spelled
 from discreet.query.front.sql.refusals import only, refusal
+from discreet.query.front.sql.restated import list_in
 from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import How
+from discreet.query.plan.nodes import Elements, How
 from discreet.query.resolve.build import (
     Rows,
     conjunction,
     filtered,
+    fresh,
     joined,
     joined_names,
     match,
     projected,
     show,
+    unnested,
 )
 from discreet.query.resolve.resolve import Scope, Source, rowwise
 from discreet.query.resolve.unresolved import Apply, Name, Said
@@ -56,6 +60,8 @@ class Lookup:
     is_public: Callable[[Rows], bool]
     lateral: Callable[[Item, exp.Expr, bool], Item]
     """The rows of an item, each with what a LATERAL subquery gives for it; whether rows without any stay."""
+    lists: Callable[[str], Iterable[str]] = lambda _: ()
+    """The columns of a table that are lists."""
 
 
 def from_clause(node: exp.Expr, where: Sequence[Said], lookup: Lookup) -> tuple[Item, list[Said]]:
@@ -64,9 +70,75 @@ def from_clause(node: exp.Expr, where: Sequence[Said], lookup: Lookup) -> tuple[
     if clause is None:
         raise Unsupported("a SELECT without FROM", "name a table: SELECT COUNT(*) FROM t")
     only(clause, "this")
-    tied = _Tied(where)
-    first = _item(clause.this, lookup, tied)
-    return _with_joins(first, node.args.get("joins") or [], lookup, tied), tied.left
+    joins, lists = _without_lists(node.args.get("joins") or [])
+    tied = _Tied(where, lists)
+    item = _with_joins(_item(clause.this, lookup, tied), joins, lookup, tied)
+    if tied.lists:
+        raise BadQuestion(f"there is no column {show(tied.lists[0].column.column)} that is a list")
+    return item, tied.left
+
+
+# --- lists ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _ListItem:
+    """UNNEST in FROM: the column that holds the lists, and what the item and its elements are called."""
+
+    column: Name
+    name: str | None
+    element: str
+    outer: bool
+
+
+def _without_lists(joins: Sequence[exp.Expr]) -> tuple[list[exp.Expr], list[_ListItem]]:
+    """The joins that are none of lists, and the lists."""
+    lists = [_list_item(node) for node in joins]
+    return [node for node, item in zip(joins, lists, strict=True) if item is None], [item for item in lists if item]
+
+
+def _list_item(node: exp.Expr) -> _ListItem | None:
+    """UNNEST(x) AS t(e), comma, CROSS JOIN or LEFT JOIN ... ON TRUE; also LATERAL VIEW EXPLODE(x) t AS e."""
+    lateral = node.this if type(node.this) is exp.Lateral else None
+    inner = node.this if lateral is None else lateral.this
+    listed = list_in(inner)
+    if listed is None:
+        return None
+    if type(listed) is not exp.Column:
+        raise Unsupported("UNNEST of more than a column of a table", "write FROM visits, UNNEST(tags) AS t(tag)")
+    column, side, on = said(listed), str(node.args.get("side") or ""), node.args.get("on")
+    if side not in ("", "LEFT") or node.args.get("using") or (on is not None and on != exp.true()):
+        raise Unsupported("this join with UNNEST", "write LEFT JOIN UNNEST(tags) AS t(tag) ON TRUE")
+    name, columns = alias_of(inner.args.get("alias") or (lateral.args.get("alias") if lateral is not None else None))
+    if name is None or len(columns) > 1 or not isinstance(column, Name):
+        raise Unsupported("UNNEST without a name", "write UNNEST(tags) AS t(tag)")
+    if type(inner) is exp.Anonymous and spelled(inner.this).lower() == "flatten":
+        columns = columns or ["value"]
+    outer = bool(side) or (lateral is not None and bool(lateral.args.get("outer")))
+    return _ListItem(column, name if columns else None, columns[0] if columns else name, outer)
+
+
+def _with_lists(item: Item, table: str, lookup: Lookup, tied: _Tied) -> Item:
+    """The rows of a table, each once for each element of its lists that FROM takes apart."""
+    twice = [taken.column for taken in tied.taken if taken.column.table is None]
+    if any(match(column.column, lookup.lists(table)) for column in twice):
+        raise BadQuestion(
+            f"the column {show(twice[0].column)} is ambiguous here; write the name of its table before it"
+        )
+    for given in tied.lists:
+        columns = match(given.column.column, lookup.lists(table))
+        (source,) = item.scope.sources[:1]
+        if len(columns) != 1 or given.column.table not in (None, source.name):
+            continue
+        tied.take(given)
+        place = fresh(given.element, item.rows.columns)
+        rows = unnested(item.rows, Elements(columns[0], place, given.outer))
+        element = Source(given.name or source.name, {given.element: place})
+        if given.name is None:
+            element = replace(source, columns={**source.columns, given.element: place})
+        sources = (*item.scope.sources, element) if given.name is not None else (element, *item.scope.sources[1:])
+        item = Item(rows, replace(item.scope, sources=sources))
+    return item
 
 
 # --- one item ---------------------------------------------------------------------------------------------------------
@@ -90,7 +162,7 @@ def _item(node: exp.Expr, lookup: Lookup, tied: _Tied) -> Item:
     checked(node, "this", "alias", "joins", "db", "catalog")  # a schema before the name of a table says nothing here
     own, rows = lookup.table(identifier(node.this))
     name, columns = alias_of(node.args.get("alias"))
-    item = _called(name or own, _renamed(rows, columns))
+    item = _with_lists(_called(name or own, _renamed(rows, columns)), own, lookup, tied)
     return _with_joins(item, node.args.get("joins") or [], lookup, tied)
 
 
@@ -140,8 +212,16 @@ renamed = _renamed
 class _Tied:
     """The conditions of WHERE, of which equalities may become joins."""
 
-    def __init__(self, where: Sequence[Said]) -> None:
+    def __init__(self, where: Sequence[Said], lists: Sequence[_ListItem]) -> None:
         self.left = list(where)
+        self.lists = list(lists)
+        """The lists that no table has taken yet."""
+        self.taken: list[_ListItem] = []
+
+    def take(self, item: _ListItem) -> None:
+        """A table has this list."""
+        self.lists = [other for other in self.lists if other is not item]
+        self.taken.append(item)
 
     def pairs(self, item: Item, other: Item) -> list[tuple[str, str]]:
         """Equal columns of the two, taken out of WHERE; one that all branches of an OR have stays there too."""
@@ -200,7 +280,12 @@ def _with_joins(item: Item, joins: Sequence[exp.Expr], lookup: Lookup, tied: _Ti
             item = _lateral(node, _settled(item, waiting, tied), lookup, side)
             waiting = []
             continue
+        waiting_lists = tied.lists
         other = _item(node.this, lookup, tied)
+        taken = tied.taken if side == "RIGHT" else [given for given in waiting_lists if given not in tied.lists]
+        if side and any(not given.outer for given in taken):
+            raise Unsupported("UNNEST of a table whose rows may be missing after a LEFT JOIN",
+                              "use JOIN, or LEFT JOIN UNNEST(tags) AS t(tag) ON TRUE")  # fmt: skip
         plain = not side and kind in ("", "CROSS", "INNER") and not method
         if plain and not node.args.get("on") and not node.args.get("using"):
             waiting.append(other)

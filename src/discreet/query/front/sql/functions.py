@@ -215,9 +215,8 @@ _CHANCE = ("a function of chance", "an answer gets its noise from us; leave it o
 _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31'")
 _COLLECTS = ("an aggregate that shows rows", "ask for COUNT, SUM, AVG, quantiles, MIN or MAX")
 _FILES = ("a function that reads files or the system", "name a table of the session")
-_PATTERN = ("a regular expression here", "use REGEXP_MATCHES, SPLIT_PART or SUBSTRING")
 _JSON = ("this function of JSON", "write JSON_VALUE(x, '$.key'), or x ->> 'key', for a key of a flat object")
-UNNEST = ("UNNEST", "declare a table or view with a row for each element, and join it on the unit")
+UNNEST = ("UNNEST here", "write it in FROM: FROM visits, UNNEST(tags) AS t(tag)")
 _RANKS = ("a window function without OVER", "write OVER (ORDER BY ...) after it")
 _KNOWN: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("random", "rand", "setseed", "uuid", "gen_random_uuid", "newid"), _CHANCE),
@@ -233,9 +232,6 @@ _KNOWN: dict[str, tuple[str, str]] = {
         ("glob", "getenv", "query", "query_table", "read_blob", "read_csv", "read_csv_auto", "read_json",
          "read_parquet", "read_text", "sniff_csv", "parquet_scan", "duckdb_tables", "pg_read_file"),
         _FILES,
-    ),
-    **dict.fromkeys(
-        ("regexp_replace", "regexp_extract"), _PATTERN
     ),
     **dict.fromkeys(
         ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -65,8 +66,8 @@ Tables = Mapping[str, Iterable[str]]
 """The tables that a question may name, each with the names of its columns."""
 
 
-def question(text: str, tables: Tables) -> Question:
-    """The plan of a question in SQL.
+def question(text: str, tables: Tables, lists: Tables = MappingProxyType({})) -> Question:
+    """The plan of a question in SQL; ``lists`` are the columns of each table that are lists.
 
     >>> plan = question("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic", {"visits": ["clinic", "cost"]})
     >>> plan.keys
@@ -76,14 +77,14 @@ def question(text: str, tables: Tables) -> Question:
     """
     node = _select(text, tables)
     if isinstance(node, exp.SetOperation):
-        return _set_of_questions(node, _Known(tables))
-    return _question(node, _Known(tables))
+        return _set_of_questions(node, _Known(tables, lists))
+    return _question(node, _Known(tables, lists))
 
 
-def question_over_released(text: str, tables: Tables) -> Question:
+def question_over_released(text: str, tables: Tables, lists: Tables = MappingProxyType({})) -> Question:
     """The same of a text whose grouped subqueries are released, and none of them a summary of units."""
     node = _select(text, tables)
-    found = _released(node, _Known(tables))
+    found = _released(node, _Known(tables, lists))
     if found is None:
         raise BadQuestion("this is no SELECT over released rows")
     return _built(found)
@@ -184,6 +185,7 @@ class _Known:
     """What FROM may name: tables of the session, and before them the CTEs in sight."""
 
     tables: Tables
+    lists: Tables
     ctes: tuple[tuple[str, Rows], ...] = ()
     nodes: tuple[tuple[str, _Cte], ...] = ()
     """The CTEs as they are written, for a SELECT over released rows."""
@@ -240,7 +242,8 @@ class _Known:
 
 
 def _known_of(schemas: Mapping[str, Schema]) -> _Known:
-    return _Known({name: schema.fields for name, schema in schemas.items()}, schemas=schemas)
+    lists = {name: schema.lists for name, schema in schemas.items()}
+    return _Known({name: schema.fields for name, schema in schemas.items()}, lists, schemas=schemas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,7 +408,8 @@ def _from(node: exp.Expr, known: _Known) -> tuple[Rows, Scope]:
     values = with_values(node)
     conditions, subqueries = split_where(node)
     lookup = Lookup(known.find, lambda inner: _rows(inner, known), known.is_public,
-                    lambda item, inner, left: lateral(item, inner, lookup, left=left))  # fmt: skip
+                    lambda item, inner, left: lateral(item, inner, lookup, left=left),
+                    lambda table: known.lists.get(table, ()))  # fmt: skip
     item, left = from_clause(node, conditions, lookup)
     for one in subqueries:
         item = semi_joined(item, one, lookup)

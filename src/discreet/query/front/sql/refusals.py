@@ -18,11 +18,21 @@ _REGEX = ("a regular expression", "use REGEXP_MATCHES(x, pattern), REGEXP_FULL_M
 _BITS = ("an operator on bits", "use arithmetic; POWER(x, n) for powers")
 _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("Select", "Subquery", "Exists", "Union", "Except", "Intersect"), _SUBQUERY),
-    **dict.fromkeys(("Any", "All"), ("ANY or ALL", "list the values with IN, or join with a subquery")),
+    **dict.fromkeys(
+        ("Any", "All"),
+        (
+            "ANY or ALL",
+            "list the values with IN; of a column that is a list, write FROM visits, UNNEST(tags) AS t(tag)",
+        ),
+    ),
     **dict.fromkeys(
         ("CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentDatetime", "Localtime", "Localtimestamp"), _CLOCK
     ),
-    **dict.fromkeys(("RegexpLike", "RegexpILike", "RegexpFullMatch", "SimilarTo", "Glob"), _REGEX),
+    **dict.fromkeys(("RegexpLike", "RegexpILike", "RegexpFullMatch", "Glob"), _REGEX),
+    "SimilarTo": (
+        "SIMILAR TO with . ^ $ or a backslash, which databases read differently",
+        "write REGEXP_FULL_MATCH(x, pattern)",
+    ),
     **dict.fromkeys(
         ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShift", "BitwiseRightShift"), _BITS
     ),
@@ -49,7 +59,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
         "ask about all rows: a sample of rows is none of people, and lowers no cost",
     ),
     "Tuple": ("a row of several values", "compare the columns one by one"),
-    "Unnest": ("UNNEST", "declare a table or view with a row for each element, and join it on the unit"),
+    **dict.fromkeys(("Unnest", "Explode"), ("UNNEST here", "write it in FROM: FROM visits, UNNEST(tags) AS t(tag)")),
     "Values": ("VALUES as a table", "name a table of the session"),
     "Var": ("a bare word, such as ORDER BY ALL", "name the columns"),
     "Window": ("this form of a window function", "write SUM(x) OVER (PARTITION BY a ORDER BY b)"),

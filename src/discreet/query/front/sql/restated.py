@@ -5,6 +5,7 @@ a SELECT of subqueries without FROM.
     SELECT g, MODE(x) AS m FROM t GROUP BY g          SELECT g, m FROM (SELECT g, x AS m, COUNT(*) AS n FROM t GROUP BY
                                                       g, x HAVING COUNT(*) > 0) QUALIFY ROW_NUMBER() OVER (...) = 1
     CASE WHEN EXISTS (SELECT ... WHERE b.k = a.k)     CASE WHEN (SELECT COUNT(*) ... WHERE b.k = a.k) > 0
+    SELECT UNNEST(x) AS e FROM t                      SELECT e FROM t, UNNEST(x) AS l(e); also t LATERAL VIEW EXPLODE(x)
     SELECT (SELECT COUNT(*) FROM a) / 2               SELECT s.value / 2 FROM (SELECT COUNT(*) AS value FROM a) AS s
 
 Promise: only the text is looked at, and what it becomes is read, checked and priced like any other question.
@@ -45,6 +46,7 @@ def restated(tree: exp.Expr, listed: KeysOf) -> exp.Expr:
                 _named_window(node)
             case exp.Select():
                 node.set("windows", None)
+                _lists_in_from(node)
                 if node.args.get("from_") is None and node.find(exp.Subquery) is not None:
                     _with_from(node)
                 _with_mode(node)
@@ -62,6 +64,43 @@ def _named_window(window: exp.Expr) -> None:
         if not window.args.get(part):
             window.set(part, given.args.get(part))
     window.set("alias", None)
+
+
+LISTS = ("unnest", "explode", "explode_outer", "flatten")
+"""Functions that give a row for each element of a list."""
+
+
+def list_in(node: exp.Expr) -> exp.Expr | None:
+    """The list that UNNEST(x) and its like take apart; None if it is something else."""
+    if type(node) is exp.Explode:
+        exploded: exp.Expr = node.this
+        return exploded
+    called = type(node) is exp.Anonymous and spelled(str(node.this)).lower() in LISTS
+    if type(node) is not exp.Unnest and not called:
+        return None
+    if node.args.get("offset") or len(node.expressions) != 1:
+        raise Unsupported("UNNEST of more than one column", "write FROM visits, UNNEST(tags) AS t(tag)")
+    listed: exp.Expr = node.expressions[0]
+    return listed
+
+
+def _lists_in_from(select: exp.Select) -> None:
+    """An UNNEST among the columns, and LATERAL VIEW, as items of FROM."""
+    joins = [*(select.args.get("joins") or []), *(exp.Join(this=part) for part in select.args.get("laterals") or [])]
+    lists = [part for part in select.expressions if list_in(part.unalias()) is not None]
+    if len(lists) > 1:
+        raise Unsupported("more than one UNNEST among the columns", "write FROM visits, UNNEST(tags) AS t(tag)")
+    for part in lists:
+        name, item = (
+            exp.to_identifier(part.alias or "unnest", quoted=True),
+            exp.to_identifier("list of it", quoted=True),
+        )
+        alias = exp.TableAlias(this=item, columns=[name])
+        joins.append(exp.Join(this=exp.Unnest(expressions=[list_in(part.unalias())], alias=alias)))
+        part.replace(exp.column(name.copy(), table=item.copy()))
+    if joins:
+        select.set("joins", joins)
+        select.set("laterals", None)
 
 
 # --- PIVOT ------------------------------------------------------------------------------------------------------------

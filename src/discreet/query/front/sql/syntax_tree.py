@@ -90,7 +90,14 @@ def _tokens(text: str) -> list[Token]:
         tokens.pop()
     if not tokens:
         raise BadQuestion("there is no query in this text")
-    return _with_lists(tokens)
+    return _without_names(_with_lists(tokens))
+
+
+def _without_names(tokens: list[Token]) -> list[Token]:
+    """FLATTEN(input => x) of Snowflake as FLATTEN(x)."""
+    words = [*map(_word, tokens)]
+    named = [i for i in range(len(words) - 3) if words[i : i + 4] == ["FLATTEN", "(", "INPUT", "=>"]]
+    return [token for i, token in enumerate(tokens) if not any(i in (at + 2, at + 3) for at in named)]
 
 
 def _with_lists(tokens: list[Token]) -> list[Token]:

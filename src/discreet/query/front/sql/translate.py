@@ -239,7 +239,36 @@ def _position(name: str, given: list[exp.Expr], spelling: Spelling) -> exp.Expr 
     return None if inside.args.get("field") is None else _call("strpos", inside.args["field"], inside.this)
 
 
+def _extracted(name: str, given: list[exp.Expr], spelling: Spelling) -> exp.Expr | None:
+    """REGEXP_EXTRACT(x, pattern) of BigQuery and Spark: of the first group if there is one."""
+    if len(given) != 2 or not spelling.first_group or type(given[1]) is not exp.Literal:
+        return None
+    grouped = re.search(r"(?<!\\)(?:\\\\)*\((?!\?)", re.sub(r"\[\^?\]?[^\]]*\]", "", given[1].this)) is not None
+    part = _call("regexp_extract", *given, exp.Literal.number(int(grouped)))
+    if not spelling.null_if_none:
+        return part
+    return exp.Case(ifs=[exp.If(this=_call("regexp_matches", *given), true=part)])
+
+
+def _replaced(name: str, given: list[exp.Expr], spelling: Spelling) -> exp.Expr | None:
+    """REGEXP_REPLACE(x, pattern, new) of databases that change every match, perhaps with $1 for a group."""
+    if len(given) != 3 or not (spelling.every_match and all(type(one) is exp.Literal for one in given[1:])):
+        return None
+    new = given[2].this
+    text = re.sub(r"\$(\d)", r"\\\1", new.replace("\\", "\\\\")) if spelling.dollar_groups else new
+    return _call("regexp_replace", *given[:2], exp.Literal.string(text), exp.Literal.string("g"))
+
+
+def _first_part(name: str, given: list[exp.Expr], spelling: Spelling) -> exp.Expr | None:
+    """REGEXP_SUBSTR(x, pattern, 1, 1): the first match from the first character on."""
+    first = exp.Literal.number(1)
+    return _call(name, *given[:2]) if given[2:] in ([first], [first, first]) else None
+
+
 _CALLS: dict[str, Call] = {
+    "regexp_substr": _first_part,
+    "regexp_extract": _extracted,
+    "regexp_replace": _replaced,
     "position": _position,
     **dict.fromkeys(("to_timestamp", "to_date", "parse_date", "parse_timestamp", "parse_datetime", "str_to_date",
                      "strptime"), _written_day),
