@@ -80,6 +80,7 @@ audit: setup  ## all that the tests sample, property tests from random seeds, ev
 	DISCREET_AUDIT=1 $(BIN)/pytest -n auto --dist loadgroup
 	$(BIN)/python -m bench.curator soak=100000
 	$(BIN)/python -m bench.wire
+	$(BIN)/python -m tools.callers
 	$(BIN)/python -m tools.mutate --sample 10 noise privacy mechanisms stable query ledger session
 
 $(RELEASE)/ready: pyproject.toml tools/venv

@@ -9,6 +9,7 @@ SOURCE = TESTS.parent / "src" / "discreet"
 # Not about one module: suites over all mechanisms and engines, text cases, attacks, benchmarks, and the project itself.
 ASIDE = {"contracts", "cases", "attacks", "bench", "helpers"}
 ABOUT_THE_PROJECT = {
+    "callers",
     "cases",
     "claims",
     "deploy",

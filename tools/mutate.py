@@ -185,20 +185,16 @@ def mirror_of(module: Path, root: Path = ROOT) -> list[Path]:
     return [path.relative_to(root) for path in sorted(near) if is_own(path)]
 
 
-class _Only:
-    """A plugin of pytest: some tests, the slow ones last, and the name of the one that failed."""
+class _Without:
+    """A plugin of pytest: all tests but some, the slow ones last, and the name of the one that failed."""
 
-    def __init__(self, tests: Sequence[str] | None, without: Collection[str], report: Path) -> None:
-        self._ranks = None if tests is None else {name: i for i, name in enumerate(tests)}
+    def __init__(self, without: Collection[str], report: Path) -> None:
         self._without, self._report = without, report
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        kept = [(_function(item.nodeid), item) for item in items]
-        kept = [(name, item) for name, item in kept if name not in self._without]
-        if (ranks := self._ranks) is not None:
-            kept = sorted((pair for pair in kept if pair[0] in ranks), key=lambda pair: ranks[pair[0]])
-        items[:] = sorted((item for _, item in kept), key=lambda item: item.get_closest_marker("slow") is not None)
+        kept = [item for item in items if _function(item.nodeid) not in self._without]
+        items[:] = sorted(kept, key=lambda item: item.get_closest_marker("slow") is not None)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
@@ -229,7 +225,7 @@ class Copy:
             if (root / name).exists():
                 (folder / name).symlink_to(root / name)
 
-    def _failing(self, paths: Sequence[str], tests: Sequence[str] | None, limit: float) -> str | None:
+    def _failing(self, paths: Sequence[str], without: Collection[str], limit: float) -> str | None:
         """The test that fails, ``""`` for a module that cannot be imported or tests that take too long, or None.
 
         They run in a process of their own that has the large packages already, but nothing of this one.
@@ -248,7 +244,7 @@ class Copy:
             command = ["-p", "no:cacheprovider", "-x", "-q", *known, *self._options, *paths]
             status = 3
             try:
-                status = int(pytest.main(command, plugins=[_Only(tests, self._broken, report)]))
+                status = int(pytest.main(command, plugins=[_Without({*without, *self._broken}, report)]))
             finally:  # no exception goes on from here: the folder belongs to the parent
                 os._exit(status)
         until = time.monotonic() + limit
@@ -261,50 +257,45 @@ class Copy:
         good = os.waitstatus_to_exitcode(ended[1]) in (0, 5)  # 5: there was nothing to run
         return None if good else report.read_text()
 
-    def _groups(self, mutant: Mutant) -> Iterator[tuple[Sequence[str], Sequence[str] | None, float]]:
-        """Files, the tests of them that are run (or all), and how long they may take."""
+    def _groups(self, mutant: Mutant) -> Iterator[tuple[Sequence[str], Collection[str], float]]:
+        """Files, the tests of them that are not run, and how long all others may take."""
         module, seconds = mutant.module, self._callers.seconds
         own = [*map(str, mirror_of(module, self._root)), str(PACKAGE / module)]
-        places = [f"{module}:{mutant.place}"] if mutant.place else []
-        places = [one for one in places if one in self._callers.tests]
-        everywhere = [one for one in self._callers.tests if one.startswith(f"{module}:")]
-        calling = sorted(
-            {test for one in places or everywhere for test in self._callers.tests[one]}, key=seconds.__getitem__
-        )
-        near = [test for test in calling if test.split("::", 1)[0] in own]
-        if places:
-            yield own, near, _PATIENCE * sum(seconds[test] for test in near) + 30
-        else:
-            yield own, None, _UNKNOWN
+        exactly = self._callers.tests.get(f"{module}:{mutant.place}") if mutant.place else None
+        anywhere = (tests for place, tests in self._callers.tests.items() if place.startswith(f"{module}:"))
+        calling = set().union(*anywhere) if exactly is None else exactly
         others: list[str] = []
         files: set[str] = set()
         total = 0.0
-        for test in (one for one in calling if one not in near):
+        for test in sorted(calling, key=seconds.__getitem__):
             file = test.split("::", 1)[0]
+            if file in own:
+                continue
             total += seconds[test] + _COLLECTED * (file not in files)
             if total > _OTHERS:
                 break
             others.append(test)
             files.add(file)
+        # what is not recorded, such as a new test, may call it
+        yield own, seconds.keys() - calling if exactly else (), _UNKNOWN
         if others:
-            yield sorted(files), others, _PATIENCE * total + 30
+            yield sorted(files), seconds.keys() - {*others}, _PATIENCE * total + 30
 
     def survives(self, mutant: Mutant) -> bool:
         """Whether the tests miss a change, which is taken back. A test that fails without it is not asked again."""
         path = self.folder / PACKAGE / mutant.module
         text = path.read_text(encoding="utf-8")
-        for paths, tests, limit in self._groups(mutant):
+        for paths, without, limit in self._groups(mutant):
             while True:
                 self._write(path, mutant.apply(text))
                 try:
-                    failing = self._failing(paths, tests, limit)
+                    failing = self._failing(paths, without, limit)
                 finally:
                     self._write(path, text)
                 if failing is None:
                     break
-                again = ([failing.split("::", 1)[0]], [failing], _UNKNOWN) if failing else (paths, tests, limit)
                 name = failing or str(mutant.module)
-                if name in self._sound or self._failing(*again) is None:
+                if name in self._sound or self._fine(failing, paths, without, limit):
                     self._sound.add(name)
                     return False
                 self._say(f"{failing or mutant} fails without any change; left out")
@@ -312,6 +303,10 @@ class Copy:
                     return True
                 self._broken.add(failing)
         return True
+
+    def _fine(self, test: str, paths: Sequence[str], without: Collection[str], limit: float) -> bool:
+        """Whether a test, or all of some files if none is named, passes without a change."""
+        return self._failing([test] if test else paths, () if test else without, limit) is None
 
     @staticmethod
     def _write(path: Path, text: str) -> None:

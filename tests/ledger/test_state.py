@@ -19,8 +19,10 @@ from discreet.ledger.entries import (
     read_entry,
 )
 from discreet.ledger.records import apply_entry
-from discreet.ledger.state import State, counted
+from discreet.ledger.state import State, counted, limits_of
 from discreet.privacy.budgets.currency import Limits
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.measures import Approx, Pure
 from tests.helpers.ledger_places import Place, answered, prepared
 
 
@@ -144,3 +146,12 @@ def test_a_copy_shares_nothing_that_can_change() -> None:
         mine, other = getattr(whole, one.name), getattr(copy, one.name)
         assert not isinstance(mine, (dict, list, set)) or mine is not other, one.name
     assert whole.acts["kind"] is not copy.acts["kind"]
+
+
+def test_two_sums_are_kept_for_a_promise_that_is_counted_either_way() -> None:
+    """A first charge of the whole promise fits; sums in two pairs; any other rule has its amounts as they are."""
+    promise, most = Approx(1, "1e-6"), tuple(map(Fraction, ("1", "1/2000000", "1/30", "1/3000000")))
+    found = limits_of(promise, Rule.EITHER, most)
+    assert found == Limits(most, together=2, alone=(Fraction(1), Fraction(1, 10**6)))
+    assert limits_of(promise, Rule.BASIC, most[:2]) == Limits(most[:2])
+    assert limits_of(None, Rule.EITHER, most) == limits_of(Pure(1), Rule.EITHER, most) == Limits(most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from discreet.errors import (
     ReceiptRefused,
 )
 from discreet.ledger import Ledger, replace_key
+from discreet.ledger.head_file import HeadFile
+from discreet.ledger.signing import make_key
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises import events
@@ -190,3 +193,33 @@ def test_an_analyst_sees_their_own_entries(lite: Place) -> None:
         assert [line.entry.sequence for line in every] == list(range(1, len(every) + 1))
         assert [line.entry.sequence for line in ledger.entries(after=3, limit=2)] == [4, 5]
         assert json.loads(every[-1].entry.text)["by"] == "bob"
+
+
+def test_a_key_that_was_used_does_not_sign_again(lite: Place, tmp_path: Path) -> None:
+    """Whoever has seen the old one could sign with it."""
+    with prepared(lite) as ledger:
+        ask(ledger, "k")
+    new = tmp_path / "new.key"
+    make_key(new)
+    for used in (lite.key, str(new), lite.key):
+        if used == str(new):
+            replace_key(lite.location, key=used, head=lite.head, reason="lost")
+        with pytest.raises(BadParameter, match="must be a new key"):
+            replace_key(lite.location, key=used, head=lite.head, reason="lost")
+    make_key(tmp_path / "third.key")
+    with pytest.raises(BadParameter, match="must say why"):
+        replace_key(lite.location, key=tmp_path / "third.key", head=lite.head, reason="")
+    assert lite.verify().good
+
+
+def test_a_head_that_a_crash_left_behind_is_brought_up_by_whoever_opens(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        ask(ledger, "k0")
+        old = Path(lite.head).read_bytes()
+        ask(ledger, "k1")
+        newest = ledger.head
+    Path(lite.head).write_bytes(old)
+    assert HeadFile(Path(lite.head)).read() != newest
+    with lite.open() as ledger:
+        assert ledger.trouble is None
+    assert HeadFile(Path(lite.head)).read() == newest

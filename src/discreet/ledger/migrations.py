@@ -27,34 +27,21 @@ __all__ = [
     "version_of",
 ]
 
-_tables = sa.MetaData()
-
-entries = sa.Table(
+entries = sa.table(
     "discreet_entries",
-    _tables,
-    sa.Column("sequence", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("kind", sa.Text, nullable=False),
-    sa.Column("population", sa.Text),
-    sa.Column("analyst", sa.Text),
-    sa.Column("token", sa.Text, unique=True),
-    sa.Column("hash", sa.Text, nullable=False),
-    sa.Column("text", sa.Text, nullable=False),
+    sa.column("sequence", sa.BigInteger),
+    *(sa.column(name, sa.Text) for name in ("kind", "population", "analyst", "token", "hash", "text")),
 )
-answers = sa.Table(
+answers = sa.table(
     "discreet_answers",
-    _tables,
-    sa.Column("charge", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("answer", sa.LargeBinary, nullable=False),
-    sa.Column("card", sa.Text, nullable=False),
+    sa.column("charge", sa.BigInteger),
+    sa.column("answer", sa.LargeBinary),
+    sa.column("card", sa.Text),
 )
-head = sa.Table(
-    "discreet_head",
-    _tables,
-    sa.Column("one", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("sequence", sa.BigInteger, nullable=False),
-    sa.Column("hash", sa.Text, nullable=False),
+head = sa.table(
+    "discreet_head", sa.column("one", sa.Integer), sa.column("sequence", sa.BigInteger), sa.column("hash", sa.Text)
 )
-schema = sa.Table("discreet_schema", _tables, sa.Column("version", sa.Integer, nullable=False))
+schema = sa.table("discreet_schema", sa.column("version", sa.Integer))
 
 _TABLES = (
     "CREATE TABLE discreet_schema (version INTEGER NOT NULL)",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sqlite3
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -146,3 +148,56 @@ def test_a_ledger_on_a_network_disk_is_refused(tmp_path: Path, monkeypatch: pyte
     assert not list(tmp_path.iterdir()), "no file was made"
     monkeypatch.setattr(database, "kind_of_disk", lambda _: "ext4")
     database.open_database(tmp_path / "budget.db", create=True, patience=1).close()
+
+
+def test_a_ledger_that_is_only_looked_for_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    store = database.open_database(path, create=False, patience=1)
+    assert not store.exists()
+    assert not path.exists()
+    store = database.open_database(path, create=True, patience=1)
+    assert path.stat().st_size == 0
+    assert not store.exists()
+    assert store.version() == 0
+    store.close()
+
+
+def test_answers_are_emptied_once_and_stay_guarded(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        charges = [answered(ledger, f"k{i}").sequence for i in range(3)]
+        store = ledger._journal.database
+        assert (store.prune(charges[:2]), store.prune(charges), store.prune(charges), store.prune([])) == (2, 1, 0, 0)
+        assert [ledger.charge(charge).pruned for charge in charges] == [True] * 3
+        assert all(ledger.charge(charge).card for charge in charges)
+    for table in ("discreet_answers", "discreet_entries"):
+        for change in (f"DELETE FROM {table}", f"UPDATE {table} SET rowid = rowid"):
+            with pytest.raises(sqlite3.DatabaseError, match="only grows"):
+                lite.run(change)
+    assert lite.verify().good
+
+
+def test_a_file_that_is_damaged_where_no_entry_lies_is_found(lite: Place) -> None:
+    """An index that is lost leaves pages that nothing uses; every entry can still be read."""
+    with prepared(lite) as ledger:
+        answered(ledger, "a")
+        assert ledger._journal.database.sound()
+    assert lite.verify().good
+    lite.run("PRAGMA writable_schema = ON", "DELETE FROM sqlite_master WHERE name = 'discreet_by_kind'")
+    report = lite.verify()
+    assert (report.problems, report.first_bad) == (("the file of the database is damaged",), None)
+
+
+def test_another_process_cannot_use_an_open_ledger(lite: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with prepared(lite) as ledger:
+        store = ledger._journal.database
+        assert store.local
+        assert store.identity() == f"file {Path(lite.location).stat().st_ino}"
+        own = os.getpid()
+        monkeypatch.setattr(os, "getpid", lambda: own + 1)
+        for use in (store.read, store.write, store.answer):
+            with pytest.raises(LedgerUnavailable, match="belongs to the process"), use():
+                pytest.fail("it was used")
+        with pytest.raises(LedgerUnavailable, match="belongs to the process"):
+            store.prune([])
+        monkeypatch.undo()
+        assert ask(ledger, "a").fresh

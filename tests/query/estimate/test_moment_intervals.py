@@ -95,3 +95,56 @@ def test_a_parabola_is_least_at_the_mean(kind: str) -> None:
     assert low[0] == pytest.approx(min(values))
     assert high[0] == pytest.approx(max(values))
     assert math.isclose(grid[int(np.argmin(values))], 0.4, abs_tol=1e-9)
+
+
+# --- to the digit -----------------------------------------------------------------------------------------------------
+
+SIZES = np.array([2.0, 3.0, 40.0, 400.0, 4000.0])
+"""Groups; means and products are those of rows with mean (0.3, -0.2), variances 0.2 and 0.1 and covariance 0.06."""
+
+
+def groups(kind: str) -> tuple[Products, Products, Products, Noisy]:
+    """Exact sums of groups of every size, each moved by a little, in units of 1/2."""
+    sums = {"x": 0.3, "y": -0.2, "xy": 0.06 - 0.06 - 0.25, "xx": 0.2 + 0.09 - 0.25, "yy": 0.1 + 0.04 - 0.25}
+    one = noise(3, Fraction(1, 2), kind)
+    x, y, xy, xx, yy = (
+        Noisy(SIZES * part + 0.1 * (i + 1), replace(one, statistic=Rows(Column(name), 1, Fraction(1, 2))), 1.5)
+        for i, (name, part) in enumerate(sums.items())
+    )
+    return Products(xy, 0.25, x, y), Products(xx, 0.25, x, x), Products(yy, 0.25, y, y), Noisy(SIZES, one)
+
+
+def digits(found: tuple[np.ndarray, ...]) -> list[list[float]]:
+    return [ends.round(6).tolist() for ends in found]
+
+
+PINNED: dict[tuple[str, str], list[list[float]]] = {
+    ("Laplace", "mean"): [[-1.0, -1.0, 0.135906, 0.283019, 0.298295], [1.0, 1.0, 0.490696, 0.31766, 0.301757]],
+    ("Laplace", "covariance"): [[-2.0, -2.0, -0.094221, 0.049736, 0.059014], [2.0, 2.0, 0.22801, 0.071865, 0.061146]],
+    ("Laplace", "variance"): [[0.0, 0.0, 0.06183, 0.189662, 0.198989], [2.0, 2.0, 0.402175, 0.213348, 0.201284]],
+    ("Laplace", "correlation"): [[-1.0, -1.0, -1.0, 0.335662, 0.416592], [1.0, 1.0, 1.0, 0.509363, 0.432007]],
+    ("Gaussian", "mean"): [[-1.0, -1.0, 0.210124, 0.290619, 0.299057], [1.0, 1.0, 0.406392, 0.309991, 0.300994]],
+    ("Gaussian", "covariance"): [[-2.0, -2.0, -0.025533, 0.053347, 0.059351], [2.0, 2.0, 0.161058, 0.068256, 0.060809]],
+    ("Gaussian", "variance"): [[0.0, 0.0, 0.118684, 0.193289, 0.19934], [2.0, 2.0, 0.320066, 0.209513, 0.200931]],
+    ("Gaussian", "correlation"): [[-1.0, -1.0, -1.0, 0.36461, 0.418748], [1.0, 1.0, 1.0, 0.483653, 0.429887]],
+}
+
+
+@pytest.mark.parametrize("kind", ["Laplace", "Gaussian"])
+def test_ends_of_moments_to_the_digit(kind: str) -> None:
+    """As the formulas have them, which the tests above hold against the truth: a digit that moves is a bar that moved.
+
+    Groups of two rows say nothing, and one of three hardly anything.
+    """
+    products, xx, yy, count = groups(kind)
+    wide, narrow = (-1.0, 1.0), (-0.9, 0.8)
+    m_x, m_y = mean(xx.x, count, wide, 0.002), mean(yy.x, count, narrow, 0.002)
+    found = {
+        "mean": m_x,
+        "covariance": covariance(products, count, (m_x, m_y), (-2.0, 2.0), 0.03),
+        "variance": covariance(xx, count, (m_x, m_x), (0.0, 2.0), 0.03),
+        "correlation": correlation(products, (xx, yy), count, (wide, narrow), 0.05),
+    }
+    assert {name: digits(ends) for name, ends in found.items()} == {name: PINNED[kind, name] for name in found}
+    for (low, high), truth in zip(found.values(), (0.3, 0.06, 0.2, 0.06 / math.sqrt(0.02)), strict=True):
+        assert ((low <= truth) & (truth <= high)).all()

@@ -17,6 +17,7 @@ from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.plug_in_moments import Found, _bend, _root, plug_in_correlation, plug_in_covariance
 from discreet.query.estimate.statistics import Rows
 from discreet.query.plan.expressions import Column
+from tests.query.estimate.test_moment_intervals import groups
 
 GROUPS = 4000
 CELL = Fraction(1, 10**6)
@@ -190,3 +191,53 @@ def _still(value: float, scale: float) -> Noisy:
     """A released number with Gaussian noise of this deviation."""
     law = Gaussian(Fraction(int(scale * 10**6)) ** 2, 1)
     return Noisy(np.array([value]), Noised(Rows(Column("x"), 1, CELL), None, law))
+
+
+PINNED: dict[tuple[str, str], list[list[float]]] = {
+    ("Laplace", "covariance"): [
+        [-2.0, -2.0, -0.032646, 0.051399, 0.059146],
+        [2.0, 2.0, 0.163105, 0.070148, 0.061014],
+        [0.0, 0.0, 1.0, 1.0, 1.0],
+    ],
+    ("Laplace", "variance"): [
+        [0.0, 0.0, 0.106427, 0.191172, 0.199122],
+        [2.0, 2.0, 0.32303, 0.211549, 0.201148],
+        [0.0, 0.0, 1.0, 1.0, 1.0],
+    ],
+    ("Laplace", "correlation"): [
+        [-1.0, -1.0, -0.207711, 0.353805, 0.417028],
+        [1.0, 1.0, 1.0, 0.499084, 0.431655],
+        [0.0, 1.0, 1.0, 1.0, 1.0],
+    ],
+    ("Gaussian", "covariance"): [
+        [-2.0, -2.0, -0.003645, 0.054049, 0.059409],
+        [2.0, 2.0, 0.136139, 0.067517, 0.060751],
+        [0.0, 0.0, 1.0, 1.0, 1.0],
+    ],
+    ("Gaussian", "variance"): [
+        [0.0, 0.0, 0.136799, 0.194001, 0.199403],
+        [2.0, 2.0, 0.290675, 0.208702, 0.200867],
+        [0.0, 0.0, 1.0, 1.0, 1.0],
+    ],
+    ("Gaussian", "correlation"): [
+        [-1.0, -1.0, -0.016219, 0.37243, 0.418953],
+        [1.0, 1.0, 1.0, 0.479268, 0.429718],
+        [0.0, 1.0, 1.0, 1.0, 1.0],
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ["Laplace", "Gaussian"])
+def test_ends_and_where_they_are_used_to_the_digit(kind: str) -> None:
+    """Groups of 2, 3, 40, 400 and 4,000 rows: the first say nothing, and are marked."""
+    products, xx, yy, count = groups(kind)
+    spans = (-1.0, 1.0), (-0.9, 0.8)
+    found = {
+        "covariance": plug_in_covariance(products, count, spans, (-2.0, 2.0), 0.05),
+        "variance": plug_in_covariance(xx, count, (spans[0], spans[0]), (0.0, 2.0), 0.05),
+        "correlation": plug_in_correlation(products, (xx, yy), count, spans, 0.05),
+    }
+    for name, ends in found.items():
+        assert [(1.0 * part).round(6).tolist() for part in ends] == PINNED[kind, name]
+    for (low, high, _), truth in zip(found.values(), (0.06, 0.2, 0.06 / math.sqrt(0.02)), strict=True):
+        assert ((low <= truth) & (truth <= high)).all()

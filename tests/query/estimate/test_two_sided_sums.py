@@ -17,7 +17,7 @@ from discreet.query.estimate.estimators import Estimate, Estimates
 from discreet.query.estimate.noise_plan import Need, noised
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.bounding import Noise
-from discreet.query.plan.evaluate import program
+from discreet.query.plan.evaluate import evaluate, program
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number
@@ -128,3 +128,65 @@ def test_corners_of_a_mean_whose_sides_have_several_noises() -> None:
     assert ends(-61, 300) == (-20.0, 100.0)
     assert ends(900, -61) == (-20.0, 100.0)
     assert ends(-59, 300) == pytest.approx((-20.0, -20 + 120 * 1 / 241))
+
+
+@pytest.mark.parametrize(("low", "null"), [(-20.0, True), (-20.0 + 1e-8, True), (-19.9, False)])
+def test_a_mean_may_be_null_where_its_interval_begins_with_the_range(low: float, null: bool) -> None:
+    mean = two_sided_sums.Mean(st.sides(Typed(Number(Fraction(1), -20, 100), lowered=Column("v")), None, "AVG"))
+    ends = np.array([low]), np.array([100.0])
+    assert mean.may_be_null({}, ends, 0.05).tolist() == [null]
+
+
+def sided(absent: bool, by_length: bool) -> st.Sides:
+    kind = Number(Fraction(1), -20, 100)
+    return st.sides(Typed(kind, nullable=absent, lowered=Column("v")), None, "AVG", absent=absent, by_length=by_length)
+
+
+@pytest.mark.parametrize(
+    ("absent", "by_length"), [(False, False), (True, False), (True, True)], ids=["two", "three", "in length"]
+)
+def test_what_the_parts_make_together(absent: bool, by_length: bool) -> None:
+    """Rows 100, 40 and -20, and two without a value: counts 3 and 5, sum 120, mean 40, whatever the parts hold."""
+    sides = sided(absent, by_length)
+    assert (sides.null_side > 0) is by_length
+    rows: list[dict[str, int | None]] = [{"v": v} for v in (100, 40, -20, None, None)[: 5 if absent else 3]]
+    parts = [part for part in (sides.above, sides.below, sides.absent) if part is not None]
+    noisy: Estimates = {}
+    for part in parts:
+        cells = [evaluate(part.value, row) or 0 for row in rows]
+        assert all(isinstance(cell, int) for cell in cells)
+        noisy[part] = Estimate(np.array([float(sum(cells) * part.step)]), lambda _: 0.0)
+    made = [two_sided_sums.Count(sides), two_sided_sums.Sum(sides, True), two_sided_sums.Mean(sides)]
+    assert [float(recipe.value(noisy)[0]) for recipe in made] == pytest.approx([3, 120, 40])
+    assert [len(recipe.parts) for recipe in made] == [3 if by_length else 2] * 3
+    for recipe, exact in zip(made, (3, 120, 40), strict=True):
+        assert [float(end[0]) for end in recipe.ends(noisy, 0.05)] == pytest.approx([exact, exact], abs=1e-6)
+    if absent:
+        whole = two_sided_sums.Count(sides, all_rows=True)
+        assert len(whole.parts) == 3
+        assert float(whole.value(noisy)[0]) == pytest.approx(5)
+
+
+def test_what_is_known_of_the_parts() -> None:
+    plain, long = two_sided_sums.Count(sided(True, False)), two_sided_sums.Count(sided(True, True))
+    assert [(limit.low, limit.high, limit.count) for limit in plain.limits] == [(0.0, np.inf, None)] * 2
+    share = long.null_share
+    assert 0.3 < share < 0.8
+    absent = long.sides.absent
+    assert [(limit.statistic, limit.low, limit.high, limit.count) for limit in long.limits] == [
+        (absent, 0.0, np.inf, None),
+        (long.sides.above, share, np.inf, absent),
+        (long.sides.below, share, np.inf, absent),
+    ]
+    assert plain.whole
+    assert not plain.depends_on_rows
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least", "most"),
+    [(0, 9, 0.0, np.inf), (-9, 0, -np.inf, 0.0), (-3, 9, -np.inf, np.inf)],
+)
+def test_a_sum_of_values_of_one_sign_has_it(low: int, high: int, least: float, most: float) -> None:
+    sides = st.sides(Typed(Number(Fraction(1), low, high), lowered=Column("v")), None, "SUM")
+    assert two_sided_sums.Sum(sides)._possible == (least, most)
+    assert two_sided_sums.Count(sides)._possible == (0.0, np.inf)
