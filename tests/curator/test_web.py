@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from importlib.resources import files
@@ -597,3 +599,14 @@ def test_an_answer_that_comes_late_is_not_drawn_over_the_one_that_was_opened_aft
     browser.driver.execute_async_script("setTimeout(arguments[0], 0)")  # what waited has run
     assert "first_one" in read(browser, ".answer")
     assert "last_one" not in read(browser, ".answer")
+
+
+@pytest.mark.slow
+def test_no_text_of_a_saved_table_is_a_formula(browser: Browser, served: tuple[Town, str]) -> None:
+    """A line break in a text must not begin a row, nor a semicolon a cell, where others take those for such."""
+    browser.open(served[1])
+    rows = [["=1", "a\r=1", "a;=1", "\t=1", "a-1", -1]]
+    made = browser.driver.execute_async_script(
+        "const [rows, done] = arguments; import('/web/dom.js').then((module) => done(module.csv(rows)))", rows
+    )
+    assert next(csv.reader(io.StringIO(made, newline=""))) == ["'=1", "a\r'=1", "a;'=1", "'\t'=1", "a-1", "-1"]

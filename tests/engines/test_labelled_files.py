@@ -64,6 +64,32 @@ def test_types_do_not_follow_the_rows(tmp_path: Path, ending: str) -> None:
         assert kinds(written(tmp_path / "none", ending, SURVEY.iloc[:1])) == kinds(written(tmp_path, ending))
 
 
+@pytest.mark.parametrize("ending", ["sav", "dta", "xpt"])
+@pytest.mark.parametrize(
+    ("bytes_there", "read"),
+    [
+        (b"z\xff\xfe\x80zz", None),
+        ("zéüz".encode(), "zéüz"),
+        ("zéüzzz".encode("latin-1"), None),
+        (b"zzzz\xe2\x82", "zzzz"),
+    ],
+)
+def test_bytes_that_are_no_text_do_not_refuse_a_file(
+    tmp_path: Path, ending: str, bytes_there: bytes, read: str | None
+) -> None:
+    """What somebody's row holds decided whether anybody could ask."""
+    path = Path(written(tmp_path, ending, pd.DataFrame({"g": ["first", "zzzzzz", "ü"]}), variable_value_labels={}))
+    path.write_bytes(path.read_bytes().replace(b"zzzzzz", bytes_there))
+    assert read_labelled(str(path)).to_pydict() == {"g": ["first", read, "ü"]}
+
+
+def test_text_of_older_stata_is_read_as_windows_wrote_it(tmp_path: Path) -> None:
+    path = tmp_path / "old.dta"
+    pyreadstat.write_dta(pd.DataFrame({"g": ["zzz", "x"]}), str(path), version=12)
+    path.write_bytes(path.read_bytes().replace(b"zzz", b"z\x80\xe9"))
+    assert read_labelled(str(path)).to_pydict() == {"g": ["z€é", "x"]}
+
+
 def test_days_that_no_calendar_has_are_null(tmp_path: Path) -> None:
     frame = pd.DataFrame({"day": [0.0, 1e300, -1e12, np.nan], "seen": [0.0, 1e300, -1e300, 8.64e7]})
     path = str(tmp_path / "far.dta")

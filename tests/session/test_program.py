@@ -160,6 +160,20 @@ def test_of_two_who_go_on_at_once_one_is_refused() -> None:
         assert first.result(30).receipt.used
 
 
+@pytest.mark.parametrize(("text", "at"), [(STAGED, 1), (STAGED, 5), ("SELECT SUM(e) AS n FROM t", 2)])
+def test_a_fork_does_not_go_on_beside_its_parent(text: str, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both drew what was left of it with noise of their own: two answers for one payment."""
+    own = session(Engine(fails_at=at), dp.Approx(10**7, "1e-6"), max_rows="auto")
+    with pytest.raises(EngineFailed) as failed:
+        own.sql(text).release(epsilon=10**6)
+    again: Any = failed.value.again
+    with monkeypatch.context() as forked:
+        forked.setattr("os.getpid", lambda: 1)
+        with pytest.raises(ReceiptRefused, match="the process that paid"):
+            again()
+    assert again().receipt.used
+
+
 # --- receipts ---------------------------------------------------------------------------------------------------------
 
 

@@ -3,15 +3,18 @@
   numbers     whole where Stata states a whole type, otherwise doubles; what the file calls missing is NULL
   labels      a column with value labels is text: the label of each code, and a code without one as it is written
   times       days and moments where the format of the column says so, in the years 1 to 9999; others are NULL
+  text        in the encoding that the file states; what is none there is NULL, and half of a last character is left out
 
 The whole file is read when a session opens it, and again when it has changed: always before anything is paid.
 
-Promise: the type of a column follows from the header of the file, never from a row; what cannot be read is refused with
+Promise: the type of a column follows from the header of the file, never from a row, and no text of a row decides
+whether the file can be read (so there is no .por, whose reader stops at some). What cannot be read is refused with
 ``BadData``, whose message holds no value.
 """
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +29,6 @@ from discreet.query.plan.schema import MOST_KEYS, Declared, keys
 
 READERS = {
     ".dta": "read_dta",
-    ".por": "read_por",
     ".sas7bdat": "read_sas7bdat",
     ".sav": "read_sav",
     ".xpt": "read_xport",
@@ -37,6 +39,8 @@ _DAY = 86_400
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 """The first and the last second of the years 1 to 9999, from 1970 on."""
 _NAME_OF_FORMAT = re.compile(r"[A-Z0-9]*[A-Z]")
+_STATA_UNICODE = 118
+"""The first release of Stata's files whose text is UTF-8."""
 _WHOLE = frozenset({"int8", "int16", "int32"})
 
 
@@ -82,6 +86,8 @@ class _Header:
     types: Mapping[str, str]
     formats: Mapping[str, str | None]
     labels: Mapping[str, Mapping[Any, str]] = field(default_factory=lambda: MappingProxyType({}))
+    encoding: str = "utf-8"
+    """Of the text in the rows."""
 
 
 def read_labelled(path: str) -> Any:
@@ -89,9 +95,11 @@ def read_labelled(path: str) -> Any:
     import pyarrow as pa  # heavy, and not needed for other files
 
     header = _header(path)
-    values, _ = _read(path, output_format="dict", disable_datetime_conversion=True)
+    values, _ = _read(path, output_format="dict", disable_datetime_conversion=True, encoding="LATIN1")  # byte by byte
     clock = _CLOCKS.get(_ending(path), _SPSS)
-    columns = {name: _column(values[name], name, header, clock) for name in header.types}
+    columns = {
+        name: _column(listed, name, header, clock) for name, listed in zip(header.types, values.values(), strict=True)
+    }
     fields = [
         pa.field(name, column.type, metadata={UNTYPED: b""} if name in header.labels else None)
         for name, column in columns.items()
@@ -106,7 +114,7 @@ def value_labels(path: str) -> dict[str, Declared]:
     from a questionnaire or code book, and not if a program made them from the rows, as Stata's ``encode`` does.
     Columns with labels for missing values alone have no list.
 
-    ``path``: a file that ends in .dta, .sav, .zsav, .por, .sas7bdat or .xpt.
+    ``path``: a file that ends in .dta, .sav, .zsav, .sas7bdat or .xpt.
 
     >>> value_labels("survey.sav")  # doctest: +SKIP
     {'sex': dp.keys(['female', 'male'])}
@@ -148,7 +156,30 @@ def _header(path: str) -> _Header:
         {name: about.readstat_variable_types[name] for name in names},
         about.original_variable_types,
         {name: named for name, named in labels.items() if named},
+        _encoding(path, about.file_encoding),
     )
+
+
+def _encoding(path: str, stated: str | None) -> str:
+    """In what the rows of a file are written; older files of Stata do not say it."""
+    if stated is None and _ending(path) == ".dta":
+        with open(path, "rb") as file:
+            begins = file.read(100)
+        release = re.search(rb"<release>(\d+)", begins)
+        return "utf-8" if int(release[1] if release else begins[0]) >= _STATA_UNICODE else "cp1252"
+    try:
+        return codecs.lookup(stated or "utf-8").name
+    except LookupError:
+        raise BadData(f"the file {path} must be in an encoding that Python knows") from None
+
+
+def _decoded(text: Any, encoding: str) -> str | None:
+    """A text of which each character stands for a byte."""
+    try:
+        decoder = codecs.getincrementaldecoder(encoding)()  # which keeps back what is cut off
+        return decoder.decode(text.encode("latin-1")) if isinstance(text, str) else None
+    except UnicodeError:
+        return None
 
 
 def _is_missing(code: Any, about: Any, name: str) -> bool:
@@ -166,7 +197,7 @@ def _column(values: Any, name: str, header: _Header, clock: _Clock) -> Any:
 
     kind, written, labels = header.types[name], header.formats.get(name) or "", header.labels.get(name)
     if kind == "string":
-        texts = (value if isinstance(value, str) else None for value in values)
+        texts = (_decoded(value, header.encoding) for value in values)
         return pa.array([text if labels is None else labels.get(text, text) for text in texts], pa.string())
     numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     if labels is not None:

@@ -27,7 +27,7 @@ from discreet.errors import BadData, BadParameter
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst", ".txt")
-_LABELLED = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
+_LABELLED = (".dta", ".sav", ".zsav", ".sas7bdat", ".xpt")
 _WORKBOOK = (".xlsx", ".xlsm")
 _DATABASE = "::"
 _GLOB = frozenset("*?[")

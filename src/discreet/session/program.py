@@ -7,6 +7,7 @@ one release. Where the engine fails, what was released stays released: going on 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -207,6 +208,7 @@ class Run:
     """How a step goes on that can do so by itself."""
     over: bool = False
     _running: Lock = field(default_factory=Lock)
+    _process: int = field(default_factory=os.getpid)
 
     def go_on(self) -> Any:
         """Run what is left to be run, under the one payment."""
@@ -258,7 +260,9 @@ class Run:
 
     @contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
-        """Held while the payment is used: whoever goes on twice, or in two threads, is refused the second time."""
+        """Held while the payment is used: whoever goes on twice, in two threads, or in a fork, is refused."""
+        if os.getpid() != self._process:  # its receipt may be in use by now, and then checks no more who holds it
+            raise ReceiptRefused("a receipt belongs to the process that paid; pay again here")
         if not self._running.acquire(blocking=False):
             raise ReceiptRefused("this payment is being used; one payment is good for one release")
         try:

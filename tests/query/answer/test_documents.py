@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BadParameter
-from discreet.query.answer.documents import HIDDEN
+from discreet.query.answer.documents import HIDDEN, Cell, Document, as_latex
 from discreet.query.answer.export import write_rows
 
 CLINICS = ["North & <Co>", "=1+1", "Ü\\_%$", "rare"]
@@ -98,6 +98,16 @@ def test_a_latex_table_holds_no_command_of_a_key(answer: Any, tmp_path: Path) ->
     assert text.split(r"\end{tabular}")[0].count(r" $\pm$ ") == len(answer)
     assert text.count(r"\textcolor{gray}") == 1
     assert text.count(r"\begin{tabular}{lr}") == text.count(r"\end{tabular}") == 1
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x0c", "\x85", "\u2028"])
+def test_no_name_ends_a_line_of_latex(end: str) -> None:
+    """After one a note is no comment any more: what follows was a command."""
+    name = rf"s{end}{end}\input{{secret}}"
+    made = Document((name,), frozenset(), lambda: iter([[Cell(name, name)]]), (name,), {"notes": [name]})
+    for line in as_latex(made):
+        assert len(line.splitlines()) == 1
+        assert r"\input" not in line.partition("%")[0]
 
 
 def test_a_workbook_has_numbers_intervals_and_no_formula(answer: Any, tmp_path: Path) -> None:

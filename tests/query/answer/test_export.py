@@ -150,13 +150,15 @@ def test_a_key_cannot_steer_a_terminal() -> None:
 
 def test_no_text_of_a_csv_is_a_formula(tmp_path: Path) -> None:
     texts = ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "a=1", 'say "hi", twice', "", None, "two\n=lines"]
-    rows = pa.table({"=head": texts, "n": [-3, *range(10)]})
+    texts += ["\n=1", "\t=1", "＝1", "a;=1", ";;-1", "a\r@b", "a; b"]
+    rows = pa.table({"=head": texts, "n": [-3, *range(len(texts) - 1)]})
     write_rows(tmp_path / "x.csv", lambda: iter([rows]))
     with (tmp_path / "x.csv").open(newline="") as file:
         head, *found = csv.reader(file)
     assert head == ["'=head", "n"]
     assert [text for text, _ in found] == [
-        *("'=1+1", "'+1", "'-1", "'@a", "'\tx", "'\rx", "a=1", 'say "hi", twice', "", "", "two\n=lines")
+        *("'=1+1", "'+1", "'-1", "'@a", "'\tx", "'\rx", "a=1", 'say "hi", twice', "", "", "two\n'=lines"),
+        *("'\n'=1", "'\t'=1", "'＝1", "a;'=1", ";;'-1", "a\r'@b", "a; b"),
     ]
     assert found[0][1] == "-3"  # a number is no text
 

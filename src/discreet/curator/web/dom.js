@@ -140,9 +140,9 @@ export function dialog(title, text, { label = "", yes = "OK", bad = false } = {}
   });
 }
 
-/** Rows of cells as CSV. What looks like a formula must stay a text where it is pasted. */
+/** Rows of cells as CSV. What looks like a formula must stay a text where it is pasted, also after what ends a cell in another country. */
 export function csv(rows) {
-  const plain = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value));
-  const quote = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(plain(value)) ? `"${plain(value).replaceAll('"', '""')}"` : plain(value));
+  const plain = (value) => (typeof value !== "string" ? String(value) : value.replace(/(^|[;\t\r\n])(?=[=+\-@＝＋－＠])/g, "$1'").replace(/^(?=[\t\r\n])/, "'"));
+  const quote = (value) => (value === null || value === undefined ? "" : /[",;\t\r\n]/.test(plain(value)) ? `"${plain(value).replaceAll('"', '""')}"` : plain(value));
   return rows.map((row) => row.map(quote).join(",")).join("\n");
 }

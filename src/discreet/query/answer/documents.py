@@ -16,6 +16,7 @@ from typing import IO, Any
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import significant
 from discreet.query.answer.export import new_file
+from discreet.shown import visible
 
 ENDINGS = (".html", ".tex", ".xlsx")
 """The endings of the names of files that are documents."""
@@ -111,17 +112,27 @@ def as_latex(document: Document) -> Iterator[str]:
     columns = "".join("r" if name in document.measured else "l" for name in document.head)
     yield rf"\begin{{tabular}}{{{columns}}}"
     yield r"\hline"
-    yield " & ".join(name.translate(_LATEX) for name in document.head) + r" \\"
+    yield " & ".join(map(_latex, document.head)) + r" \\"
     yield r"\hline"
     for row in document.rows():
-        texts = (cell.text.translate(_LATEX) for cell in row)
+        texts = (_latex(cell.text) for cell in row)
         grey = (rf"\textcolor{{gray}}{{{t}}}" if cell.is_wide else t for cell, t in zip(row, texts, strict=True))
         yield " & ".join(grey) + r" \\"
     yield r"\hline"
     yield r"\end{tabular}"
-    yield from (f"% {note}" for note in document.about["notes"])
-    lines = r" \\ ".join(line.translate(_LATEX) for line in document.lines)
+    yield from (f"% {_one_line(note)}" for note in document.about["notes"])
+    lines = r" \\ ".join(map(_latex, document.lines))
     yield rf"{{\footnotesize {lines}}}"
+
+
+def _latex(text: str) -> str:
+    """A text as LaTeX prints it."""
+    return _one_line(text).translate(_LATEX)
+
+
+def _one_line(text: str) -> str:
+    """Without line breaks, after which a comment of LaTeX has ended, and without control characters."""
+    return visible(" ".join(text.split()))
 
 
 def _finite(end: Any) -> Any:

@@ -1,7 +1,8 @@
 """An answer as a Parquet, CSV or Excel file, piece by piece: what is in memory at one time does not grow with it.
 
 Promise: nothing that is there already is written over, and a file that could not be finished is taken away again. In a
-CSV file, text that a spreadsheet would take for a formula begins with an apostrophe, so that it stays text. What is
+CSV file there is an apostrophe before what a spreadsheet would take for a formula, so that it stays text: where a text
+begins, and within it after what may end a cell in another country's settings. What is
 said about the rows (cost, confidence, notes) is kept with them: in the metadata of a Parquet file, on a second sheet of
 an Excel file, and beside a CSV file in a file of the same name with ``-metadata.json`` after it.
 """
@@ -29,7 +30,8 @@ BESIDE = "-metadata.json"
 """What is put after the name of a CSV file for the file about it."""
 ABOUT = "discreet"
 """The name of what is said about the rows, in the metadata of a Parquet file."""
-_FORMULA = r"^([=+\-@\t\r])"
+_FORMULA = r"(^|[;\t\r\n])([=+\-@＝＋－＠])"
+_BLANK = r"^([\t\r\n])"
 _SHEET = 1 << 20
 """Rows that a sheet of Excel holds."""
 
@@ -231,4 +233,5 @@ class _Csv:
         self._writer.write_table(pa.table(columns, names=self._names))
 
     def _text(self, column: Any) -> Any:
-        return self._pc.replace_substring_regex(column, pattern=_FORMULA, replacement=r"'\1")
+        begun = self._pc.replace_substring_regex(column, pattern=_FORMULA, replacement=r"\1'\2")
+        return self._pc.replace_substring_regex(begun, pattern=_BLANK, replacement=r"'\1")
