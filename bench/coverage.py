@@ -12,6 +12,8 @@ more than 98.5 % have a reason beside them. Of 2,000 bars that hold with 95 %, t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -103,7 +105,7 @@ def coverage(names: list[str] | None = None, *, heaps: bool = False) -> None:
 
 
 def _measured(
-    asked: dp.Session, name: str, price: dict[str, str], wanted: tuple[float, tuple[float, float]]
+    asked: dp.Session, name: str, price: dict[str, Any], wanted: tuple[float, tuple[float, float]]
 ) -> list[str]:
     query = asked.sql(f"SELECT key, {ASKED[name]} AS v FROM t GROUP BY key")
     answer = query.release(**price)

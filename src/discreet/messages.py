@@ -208,6 +208,8 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     "shorter.",
     "first_value": "{name} is released first, for {cost}: ± {error:4}. ± of the answer is for the query with it.",
     "main_cost": "The answer itself costs {cost}.",
+    "derived": "This follows from the numbers of answer {number}; nothing was spent now.",
+    "answered_before": "Answered at {time}; nothing was spent now.",
     "each_unit_once": "Each unit counts once; no contribution is clipped.",
     "each_unit_once_per_group": "Each unit counts once in each of its groups; no contribution is clipped.",
     "bound_open": "The contribution bound of each unit is chosen when the query is released.",

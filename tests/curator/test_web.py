@@ -76,10 +76,38 @@ def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple
     assert "±" in read(browser, ".answer table")
     says(browser, ".earlier", "You have this answer from")  # the same query is not paid twice without a word
     says(browser, "#ask", "Run again (spends ε = 3)")
+    browser.click("#show")
+    says(browser, ".answer .head", "free: charged at")
+    assert len(town.curator.ledger.entries(kind="charge")) == charges + 1
     browser.click("a[href='#history']")
     says(browser, ".list", "COUNT(*) AS many")
     says(browser, ".answer", "Aton")
     assert not browser.errors()
+
+
+@pytest.mark.slow
+def test_an_answer_of_a_colleague_is_free_on_the_page_and_in_its_library(browser: Browser, tmp_path: Path) -> None:
+    sql = "SELECT city, COUNT(*) AS many FROM people GROUP BY city"
+    with open_town(tmp_path) as town, on_a_socket(town) as url:
+        number = town.ask(sql, town.bob, epsilon="0.3").json()["number"]
+        town.ask("SELECT COUNT(*) AS trips FROM trips", town.bob)
+        sign_in(browser, url, town.ann)
+        browser.write("#sql", sql)
+        says(browser, ".earlier", "bob has this answer from")
+        browser.click("#show")
+        says(browser, ".answer", "Aton")
+        says(browser, ".answer .head", "free: charged at")
+        assert script(browser, "return document.querySelector('#receipt')") is None
+        browser.click("a[href='#library']")
+        says(browser, ".list", "trips")
+        browser.write("#words", "MANY people")
+        browser.wait(lambda _: "trips" not in read(browser, ".list"), "the list shows what was not searched for")
+        browser.click(".list .entry")
+        says(browser, ".answer", "by bob")
+        says(browser, ".answer", "Aton")
+        assert script(browser, "return location.hash") == f"#library/{number}"
+        assert charges(town) == 2
+        assert not browser.errors()
 
 
 @pytest.mark.slow
@@ -293,7 +321,7 @@ def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: P
 
 
 VIEWS = {
-    "ann": ["ask", "boards", "history", "synthetic", "tables", "verify", "learn"],
+    "ann": ["ask", "boards", "history", "library", "synthetic", "tables", "verify", "learn"],
     "owner": ["datasets", "analysts", "profiles", "ledger", "alerts", "verify", "learn"],
 }
 NAMELESS = """

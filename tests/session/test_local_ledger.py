@@ -62,7 +62,7 @@ def opened(folder: Path, source: Any, **said: Any) -> dp.Session:
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [dp.Pure(1), dp.Approx(1, "1e-6"), dp.ZCDP(1, "1e-6")])
 def test_a_budget_outlives_its_session(tmp_path: Path, file: Path, whole: Any) -> None:
-    price = {"rho": "0.25"} if isinstance(whole, dp.ZCDP) else {"epsilon": "0.25"}
+    price: Any = {"rho": "0.25"} if isinstance(whole, dp.ZCDP) else {"epsilon": "0.25"}
     remembered = opened(tmp_path, file, budget=whole)
     forgetful = dp.Session(visits=visits(file), budget=whole)
     for session in (remembered, forgetful):
@@ -76,7 +76,7 @@ def test_a_budget_outlives_its_session(tmp_path: Path, file: Path, whole: Any) -
         remembered.sql(COUNT).release(**price)
     with pytest.raises(OverBudget):
         again.sql(COUNT).release(**price)
-    assert not again.sql(COUNT).preview(**price).affordable  # type: ignore[arg-type]
+    assert not again.sql(COUNT).preview(**price).affordable
 
 
 @pytest.mark.slow

@@ -39,7 +39,7 @@ def test_what_a_preview_says_it_costs_is_what_is_charged(options: Any, price: di
     answer = query.release(**price)
     assert (said.cost, told) == (answer.cost, f"all together: {answer.cost}")
     assert said.remaining == str(s.remaining)
-    dear = dict.fromkeys(price, 10_000)
+    dear: Any = dict.fromkeys(price, 10_000)
     with pytest.raises(OverBudget, match=f"^asked for {re.escape(query.preview(**dear).cost)}, and"):
         query.release(**dear)
 

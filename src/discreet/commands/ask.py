@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -83,6 +83,7 @@ DialectName = Annotated[
     str, typer.Option("--dialect", help="how the SQL is spelled: bigquery, snowflake, tsql, mysql, spark, ...")
 ]
 RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key is charged once")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="with a curator: charge again, also where an answer is there")]
 Script = Annotated[
     Path | None, typer.Option("--script", help="write the query as a Python program to a new file, before it is run")
 ]
@@ -138,6 +139,13 @@ def _rule(text: str) -> Rule | None:
 # --- printing -------------------------------------------------------------------------------------------------------
 
 
+class RetryTerms(NamedTuple):
+    """What to do where a query was asked before: a key for it, and whether to pay again."""
+
+    key: str | None
+    fresh: bool
+
+
 def _print_answer(
     answer: TableAnswer | RemoteAnswer,
     confidence: str,
@@ -145,7 +153,6 @@ def _print_answer(
     as_json: bool,
     *,
     remembered: bool,
-    paid_before: bool = False,
 ) -> None:
     bars = answer.errors(confidence)
     if as_json:
@@ -160,7 +167,7 @@ def _print_answer(
             "clipped": [asdict(clip) for clip in answer.clipped],
             "notes": [note.as_json(Interface.COMMAND) for note in answer.notes],
             "remembered": remembered,
-            "paid_before": paid_before,
+            "paid_before": getattr(answer, "paid_before", False),
         }
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
@@ -171,9 +178,8 @@ def _print_answer(
         printed.add_row(*(cell(row[name], bars[name][i] if name in bars else None) for name in answer.columns))
     console = Console()
     console.print(printed)
-    before = "charged before under this key, nothing was spent now: " if paid_before else ""
     first, *others = answer.footer(Interface.COMMAND)
-    console.print(f"[dim]{before}{escape(first)}; left: {remaining}[/]", highlight=False)
+    console.print(f"[dim]{escape(first)}; left: {remaining}[/]", highlight=False)
     for line in others:
         console.print(f"[dim]{escape(line)}[/]", highlight=False)
     if not remembered:
@@ -193,16 +199,13 @@ def _preview(query: Query, price: dict[str, Any], session: Session, as_json: boo
     typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(shown_preview))
 
 
-def _ask_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, key: str | None) -> None:
+def _ask_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, again: RetryTerms) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = query.release(**price, key=key)
-    before = key is not None and answer.paid_before
-    _print_answer(
-        answer, price["confidence"], str(query.session.remaining), as_json, remembered=True, paid_before=before
-    )
+        answer = query.release(**price, key=again.key, fresh=again.fresh)
+    _print_answer(answer, price["confidence"], str(query.session.remaining), as_json, remembered=True)
 
 
-def _preview_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, _: str | None) -> None:
+def _preview_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, _: RetryTerms) -> None:
     shown_preview = query.preview(**price)
     typer.echo(json.dumps(shown_preview.as_dict(), ensure_ascii=False) if as_json else str(shown_preview))
 
@@ -214,7 +217,7 @@ def _plain(value: Any) -> Any:
 # --- the commands ---------------------------------------------------------------------------------------------------
 
 Print = Callable[[Query, dict[str, Any], Session, bool, bool], None]
-PrintRemote = Callable[[RemoteQuery, dict[str, Any], bool, str | None], None]
+PrintRemote = Callable[[RemoteQuery, dict[str, Any], bool, RetryTerms], None]
 
 
 def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[..., None]:
@@ -241,6 +244,7 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         dataset: Dataset = "",
         token_file: TokenFile = None,
         retry_key: RetryKey = "",
+        fresh: Fresh = False,
         dialect: DialectName = "",
         script: Script = None,
         as_json: AsJson = False,
@@ -250,7 +254,8 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
                 raise BadParameter("script", str(script), "must be left out for a curator: its page saves scripts")
             remote = open_remote(file, token_file, dataset)
             remote_price = _price(epsilon, error, confidence) | {"delta": delta or None}
-            show_remote(remote.sql(sql, dialect=dialect or None), remote_price, as_json, retry_key or None)
+            again = RetryTerms(retry_key or None, fresh)
+            show_remote(remote.sql(sql, dialect=dialect or None), remote_price, as_json, again)
             return
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")

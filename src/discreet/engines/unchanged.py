@@ -1,10 +1,12 @@
-"""Whether the tables of a question still have the columns with which it was typed: found out before anybody pays.
+"""Whether the tables of a question still have the columns with which it was typed, and whether they are the same still.
 
-Promise: what decides are names and stored types of columns, and no value of any person.
+Promise: what decides are names and stored types of columns, and what files look like from outside: no value of any
+person. A refusal comes before anybody pays.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 
 from discreet.engines.sql.relations import scanned
@@ -32,3 +34,15 @@ def check_unchanged(
 def _in_the_source(how: Stored) -> Stored:
     """How a column is stored, whatever was declared of it: without types it is text."""
     return Stored(StoredKind.TEXT, untyped=True) if how.untyped else how
+
+
+def source_identity(source: object) -> object:
+    """What tells a table from another or a later one: of files, what they look like from outside."""
+    paths = [source] if isinstance(source, str | os.PathLike) else source
+    if not isinstance(paths, list | tuple):
+        return id(source), source  # in memory: held, so that nothing else gets its identity
+    try:
+        stats = [(os.fspath(path), os.stat(path)) for path in paths]
+    except (OSError, TypeError, ValueError):
+        return object()  # a table of a server, a glob: nobody knows whether it is the same
+    return tuple((path, stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in stats)

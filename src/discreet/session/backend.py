@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import NoReturn
 
@@ -20,6 +20,7 @@ from discreet.query.plan.schema import Caps, Schema, read_cap
 from discreet.query.run import Quote, quote
 from discreet.session.payment import Affords, BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
+from discreet.session.stored_answers import Shelf
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Backend:
     budget_store: BudgetStore
     ledger: SessionLedger | None = None
     progress: bool | None = None
+    shelf: Shelf = field(default_factory=Shelf)
+    """What was answered in this session."""
 
     def __reduce__(self) -> NoReturn:
         raise NotATheorem(

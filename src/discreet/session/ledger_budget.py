@@ -120,6 +120,13 @@ class RetryBudget(LedgerBudget):
 
     paid: Callable[[int], None] = staticmethod(lambda _: None)
     """Called with the number of the charge, once it is durable."""
+    noted: Mapping[str, Any] | None = None
+    """What is kept beside the parameters, once that is known."""
+
+    def note(self, more: Mapping[str, Any]) -> None:
+        """Keep this beside the parameters of the question: it is part of what the key is bound to."""
+        self._question = {**self._question, "parameters": {**self._question["parameters"], **more}}  # type: ignore[dict-item]
+        self.noted = more
 
     def spend(self, what: Event | Measure) -> Receipt:
         """Pay durably, then say so."""

@@ -150,6 +150,20 @@ class Program:
         """The last step, which makes the answer."""
         return self.steps[-1]
 
+    @property
+    def questions(self) -> tuple[Any, ...]:
+        """What is asked, however it was written: equal for programs of which one answer is good for both, but for costs
+        and data. Values of subqueries are not known yet, so there the text counts.
+        """
+        lowered = [prepared.asked for step in self.steps for prepared in step.quote.questions]
+        made = [(step.outcomes, step.agree, step.quote.plan.noise) for step in self.steps]
+        return tuple(lowered), tuple(made), self.text() if len(self.steps) > 1 else "", str(self.confidence)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """The tables that it reads."""
+        return frozenset(name for lowered in self.questions[0] for name in lowered.tables)
+
     def previews(self, backend: Backend, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each answer; ``rows``: in a group of how many. Free."""
         price, store = self.price, backend.budget_store

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any
 
 from discreet.answer import CONFIDENCE
@@ -41,6 +40,7 @@ from discreet.session.backend import Backend
 from discreet.session.price import Price, shares
 from discreet.session.program import Program, QueryStep, run
 from discreet.session.script import script_of
+from discreet.session.stored_answers import ReleaseRequest
 
 NO_GROUPS = "no group passed the list that was released first, so there is no group to answer"
 
@@ -140,9 +140,14 @@ class Query(Asked):
         rho: Number | None = None,
         error: Number | Mapping[str, Number] | None = None,
         confidence: Number = CONFIDENCE,
+        fresh: bool = True,
     ) -> TableAnswer:
-        """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        return release_query(self, self._offered(epsilon, delta, rho, error, confidence))
+        """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid.
+
+        With ``fresh=False``, an answer of this session to the same query of the same data that cost at least this comes
+        back for nothing, with a note that says so.
+        """
+        return release_query(self, self._offered(epsilon, delta, rho, error, confidence), fresh=fresh)
 
     def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
@@ -294,10 +299,21 @@ def program_of(query: Query, price: Price) -> Program:
     return _after_values(query, query.values, price)
 
 
-def release_query(query: Query, price: Price) -> TableAnswer:
-    """Pay for a query, then answer it."""
+def release_query(query: Query, price: Price, *, fresh: bool = True) -> TableAnswer:
+    """Pay for a query, then answer it; if it need not be ``fresh``, unless this session has its answer."""
     check_keys([query])
-    answer: TableAnswer = run(program_of(query, price), query.backend, itemgetter(0))
+    backend, program = query.backend, program_of(query, price)
+    sources = [backend.schemas[name].table.source for name in sorted(program.tables)]
+    request = ReleaseRequest.of(program.questions, program.cost, sources)
+    earlier = None if fresh else backend.shelf.find(request)
+    if earlier is not None:
+        return earlier
+
+    def shown(released: tuple[TableAnswer, ...]) -> TableAnswer:
+        backend.shelf.keep(request, program.text, released[0])
+        return released[0]
+
+    answer: TableAnswer = run(program, backend, shown)
     return answer
 
 

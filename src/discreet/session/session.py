@@ -35,6 +35,7 @@ from discreet.session.plan import Plan
 from discreet.session.price import Price, Target, Terms
 from discreet.session.query import Query, frame_of, read_query
 from discreet.session.regress import Regression, regression
+from discreet.session.stored_answers import StoredAnswers
 from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload, read_all
 from discreet.synthetic.direct import Answers
@@ -203,6 +204,14 @@ class Session:
         price = Price(epsilon, delta, rho)
         wanted = BoardTerms(by=by, horizon=horizon, days=days, price=price, method=method, max_rows=max_rows)
         return plan_board(self._backend, query, wanted, name=name)
+
+    def answers(self, search: str = "") -> StoredAnswers:
+        """The answers of this session, the newest first: all, or those whose query has these words.
+
+        ``query.release(..., fresh=False)`` gives one again for nothing, where it is good for the query. About the last
+        100,000 rows are remembered, as long as the session.
+        """
+        return self._backend.shelf.listed(search)
 
     # --- models, synthetic rows, profiles ---------------------------------------------------------------------------
 

@@ -76,7 +76,7 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     verify_receipt(answer.receipt, session.public_key)
     verify_card(answer.card, session.public_key)
     assert session.answer(answer.number).rows == answer.rows
-    assert session.answers()[-1]["number"] == answer.number
+    assert session.charges()[-1]["number"] == answer.number
     assert session.sql("SELECT COUNT(*) AS n FROM people").release(epsilon=1000).value == pytest.approx(120, abs=5)
     assert (query.release(error={"n": 30, "pay": 100}).errors()["n"][0] or 99) <= 30
 
@@ -199,7 +199,10 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
 
 @pytest.mark.slow
 def test_a_remote_session_takes_the_same_parameters() -> None:
-    """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
+    """Every verb has the parameters that it has here, with the same defaults; some have a key besides.
+
+    Only a curator looks for an answer that was paid for, unless told not to.
+    """
     refused = {"with_columns", "quote", "script", "statements", "pmw", "suggest_keys", "prepare", "learn", "compare"}
     refused |= {"tabulate", "continual", "regress"}  # there it has a name
     pairs: tuple[tuple[type, type], ...] = (
@@ -221,9 +224,11 @@ def test_a_remote_session_takes_the_same_parameters() -> None:
                 assert parameter.name in found, (here, name, parameter)
                 assert found[parameter.name].kind == parameter.kind, (here, name, parameter)
                 seen += 1
-                if parameter.name != "confidence":  # of a remote session it is the one that was asked for
+                if parameter.name == "fresh":
+                    assert (parameter.default, found["fresh"].default) == (True, False)
+                elif parameter.name != "confidence":  # of a remote session it is the one that was asked for
                     assert found[parameter.name].default == parameter.default, (here, name, parameter)
-            assert set(found) - set(wanted) <= {"key", "confidence"}, (here, name)
+            assert set(found) - set(wanted) <= {"key", "confidence", "fresh"}, (here, name)
     assert seen > 60
 
 
@@ -231,12 +236,12 @@ def test_a_remote_session_takes_the_same_parameters() -> None:
 def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
-    first, again = (query.release(epsilon="1/3", key="k").reply for _ in range(2))
+    first, again = (query.release(epsilon="1/3", key="k", fresh=True).reply for _ in range(2))
     assert (first["paid_before"], again["paid_before"]) == (False, True)
     assert {**first, "paid_before": True} == again
     with pytest.raises(KeyReused):
         query.release(epsilon="1/2", key="k")
-    assert query.release(epsilon="1/3").number != query.release(epsilon="1/3").number
+    assert query.release(epsilon="1/3", fresh=True).number != query.release(epsilon="1/3", fresh=True).number
 
 
 @pytest.mark.slow

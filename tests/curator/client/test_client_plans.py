@@ -102,7 +102,7 @@ def test_an_answer_to_verbs_is_that_to_its_text(shop: Shop) -> None:
     answer = query.release(epsilon=1000)
     assert answer.columns == ("region", "n")
     assert sorted(answer["n"]) == pytest.approx([40, 40, 40], abs=5)
-    charge = shop.remote.answers()[-1]
+    charge = shop.remote.charges()[-1]
     assert charge["query"] == query.text == "SELECT region, COUNT(*) AS n FROM orders GROUP BY region ORDER BY n DESC"
     assert shop.here.sql(charge["query"]).plan == query.plan
 

@@ -93,8 +93,8 @@ def test_a_key_pays_once_and_says_so(served: tuple[Town, str], connection: Conne
     town, _ = served
     before = charges(town)
     first, second = connection.cursor(), connection.cursor()
-    first.execute(COUNT, epsilon="1", key="nightly")
-    second.execute(COUNT, epsilon="1", key="nightly")
+    first.execute(COUNT, epsilon="1", key="nightly", fresh=True)
+    second.execute(COUNT, epsilon="1", key="nightly", fresh=True)
     assert (first.paid_before, second.paid_before) == (False, True)
     assert first.charge == second.charge
     assert first.fetchall() == second.fetchall()
@@ -121,7 +121,10 @@ def test_what_cannot_be_asked_is_a_programming_error_and_costs_nothing(
     with pytest.raises(dbapi.NotSupportedError):
         cursor.executemany(TOWN, [["Aton"]], epsilon=1, key="x")
     assert charges(town) == before
+    cursor.executemany(TOWN, [["Aton"], ["Bury"]], epsilon=1, fresh=True)
+    assert charges(town) == before + 2
     cursor.executemany(TOWN, [["Aton"], ["Bury"]], epsilon=1)
+    assert cursor.paid_before
     assert charges(town) == before + 2
     connection.commit()
     connection.rollback()

@@ -78,7 +78,7 @@ def finite(end: Any) -> Any:
 @pytest.mark.slow
 def test_totals_are_the_sums_of_their_parts_and_nothing_is_charged(shop: Shop) -> None:
     answer = shop.remote["orders"].rollup("region").agg(n=dp.agg.count()).release(epsilon="0.2")
-    charges = len(shop.remote.answers())
+    charges = len(shop.remote.charges())
     *parts, total = answer.consistent()["n"]
     assert sum(parts) == total
     assert all(n >= 0 for n in parts)
@@ -86,7 +86,7 @@ def test_totals_are_the_sums_of_their_parts_and_nothing_is_charged(shop: Shop) -
     assert answer.consistent().to_arrow().column_names == ["region", "n", "n_error"]
     assert answer.consistent().receipt == answer.receipt
     assert shop.remote.answer(answer.number).consistent().rows == answer.consistent().rows
-    assert len(shop.remote.answers()) == charges
+    assert len(shop.remote.charges()) == charges
 
 
 @pytest.mark.slow

@@ -235,7 +235,7 @@ def test_b7_the_shape_of_an_answer_is_the_same_whoever_is_in_the_data(tmp_path: 
 def test_d7_a_cap_of_one_takes_ten_times_a_tenth_and_then_refuses_the_smallest_thing(new_town: Town) -> None:
     town = new_town
     town.post("/api/analysts/ann/grant", {"population": "other"}, town.owner)
-    body = {"sql": "SELECT COUNT(*) AS n FROM notes", "epsilon": "0.1"}
+    body = {"sql": "SELECT COUNT(*) AS n FROM notes", "epsilon": "0.1", "fresh": True}
     path = "/api/datasets/other/questions"
     statuses = [town.post(path, body, town.ann).status_code for _ in range(11)]
     assert statuses == [200] * 10 + [402]

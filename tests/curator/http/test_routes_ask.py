@@ -68,7 +68,7 @@ def unread(town: Town) -> int:
 
 @pytest.mark.slow
 def test_the_client_goes_away(new_town: Town, engine: psutil.Process) -> None:
-    body = json.dumps({"sql": SQL, "epsilon": "1", "key": "left"}).encode()
+    body = json.dumps({"sql": SQL, "epsilon": "1", "key": "left", "fresh": True}).encode()
     with on_a_socket(new_town) as url:
         host, port = urlsplit(url).hostname, urlsplit(url).port
         with socket.create_connection((host, port)) as connection:
@@ -86,7 +86,7 @@ def test_the_client_goes_away(new_town: Town, engine: psutil.Process) -> None:
 
 @pytest.mark.slow
 def test_the_request_is_cancelled(new_town: Town, engine: psutil.Process) -> None:
-    body = json.dumps({"sql": SQL, "epsilon": "1", "key": "cancelled"}).encode()
+    body = json.dumps({"sql": SQL, "epsilon": "1", "key": "cancelled", "fresh": True}).encode()
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:

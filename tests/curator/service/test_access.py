@@ -47,11 +47,12 @@ def test_every_route_stands_in_the_table(town: Town) -> None:
     assert found == set(TABLE)
 
 
-def test_what_only_analysts_may_do_is_a_preview_or_is_paid_now_or_later_or_asks_for_budget() -> None:
+def test_what_only_analysts_may_do_is_free_or_is_paid_now_or_later_or_asks_for_budget() -> None:
     own = {(method, path) for (method, path), roles in TABLE.items() if roles == ANALYSTS}
     assert {route for route in own if not route[1].endswith("/preview")} == PAID | {
         ("POST", "/api/requests"),
         ("POST", "/api/datasets/{dataset}/schedules"),
+        ("POST", "/api/datasets/{dataset}/derived"),
     }
 
 
@@ -203,15 +204,17 @@ def test_deny_by_default() -> None:
 
 
 @pytest.mark.slow
-def test_answers_of_others_are_invisible(town: Town) -> None:
+def test_receipts_of_others_are_invisible_and_shared_answers_are_not(town: Town) -> None:
+    """Where answers are kept apart, they are invisible too: test_library.py."""
     mine = town.ask("SELECT COUNT(*) AS n FROM people WHERE secret = 'Bob'").json()["number"]
     for what in ("", "/receipt", "/card"):
         assert town.get(f"/api/answers/{mine}{what}", town.ann).status_code == 200
         assert town.get(f"/api/answers/{mine}{what}", town.owner).status_code == 200
-        hidden = town.get(f"/api/answers/{mine}{what}", town.bob)
-        absent = town.get(f"/api/answers/999999{what}", town.bob)
-        assert (hidden.status_code, hidden.text) == (absent.status_code, absent.text)
-        assert hidden.status_code == 404
+    hidden = town.get(f"/api/answers/{mine}/receipt", town.bob)
+    absent = town.get("/api/answers/999999/receipt", town.bob)
+    assert (hidden.status_code, hidden.text) == (absent.status_code, absent.text)
+    assert hidden.status_code == 404
+    assert town.get(f"/api/answers/{mine}", town.bob).json()["receipt"] is None
     for path in ("/api/answers?limit=1000", "/api/ledger?limit=1000"):
         assert "'Bob'" in town.get(path, town.ann).text
         assert "'Bob'" in town.get(path, town.owner).text

@@ -21,10 +21,11 @@ from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.service.access import Caller
 from discreet.curator.service.config import read_config
 from discreet.curator.service.data_sources import engine_of, files_of, marks_of, read_source
+from discreet.curator.service.library import read_answer
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
-from discreet.curator.service.service import Curator, read_answer
+from discreet.curator.service.service import Curator
 from discreet.engines.duckdb.object_store import ObjectStore
 from discreet.engines.sources import open_source
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineUnreachable, LedgerBusy, OverBudget

@@ -17,9 +17,9 @@ from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.limits import Limits
 from discreet.curator.service import declarations
 from discreet.curator.service.config import read_config
+from discreet.curator.service.library import read_answer
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.reply_timing import Grid
-from discreet.curator.service.service import read_answer
 from discreet.errors import AlreadyProtected, BadData, EngineUnreachable
 from discreet.privacy.promises.measures import Pure
 from tests.curator.service.test_data_sources import ASKED, EXPECTED, ROWS, ann, configured, counts

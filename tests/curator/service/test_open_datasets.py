@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator.service.config import read_config
+from discreet.curator.service.library import read_answer
 from discreet.curator.service.open_datasets import QUICK, Plans
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.people import Role
 from discreet.curator.service.questions import SqlQuestion
-from discreet.curator.service.service import read_answer
 from discreet.errors import BadData
 from discreet.session.price import Price
 from discreet.session.query import Query
@@ -38,7 +38,7 @@ def test_a_preview_is_made_again_when_the_ledger_has_moved(new_town: Town) -> No
     ann, bob = (curator.access.who(f"Bearer {token}") for token in (new_town.ann, new_town.bob))
     asked = SqlQuestion(sql=COUNT, price=Price("1"))
     first = curator.preview(ann, "town", asked)
-    assert curator.preview(ann, "town", asked) is first
+    assert curator.preview(ann, "town", asked)[0]["story"] is first[0]["story"]
     assert curator.previews_at_once(ann, "town", asked)
     assert not curator.previews_at_once(bob, "town", asked)
     curator.ask(ann, "town", asked)

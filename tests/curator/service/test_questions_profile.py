@@ -50,10 +50,10 @@ def opened(folder: Path) -> Iterator[Curator]:
 
 
 def test_a_profile_is_charged_once_and_stored(shop: Shop) -> None:
-    before = len(shop.remote.answers())
+    before = len(shop.remote.charges())
     first = shop.remote.profile("orders", epsilon=50, key="profile")
     assert shop.remote.profile("orders", epsilon=50, key="profile").histograms == first.histograms
-    (charge,) = shop.remote.answers()[before:]
+    (charge,) = shop.remote.charges()[before:]
     assert charge["query"] == "profile(orders)"
     assert first.histograms[0].about is About.ROWS
     units, error = first.units("0.9999999")
@@ -61,7 +61,7 @@ def test_a_profile_is_charged_once_and_stored(shop: Shop) -> None:
     assert abs(units - here.units()[0]) <= 2 * error
     with pytest.raises(BadParameter):
         shop.remote.profile("orders", epsilon=1, columns=["prize"])
-    assert len(shop.remote.answers()) == before + 1
+    assert len(shop.remote.charges()) == before + 1
 
 
 def test_synthetic_rows_choose_what_is_open_in_their_own_charge(tmp_path: Path) -> None:

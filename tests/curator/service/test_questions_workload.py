@@ -10,6 +10,7 @@ import pytest
 import discreet as dp
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.curator.error_replies import reply
+from discreet.curator.service.library import SAME
 from discreet.curator.service.questions import WorkloadQuestion
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused
 from discreet.ledger import verify_card, verify_receipt
@@ -22,7 +23,7 @@ DAYS = "SELECT MIN(day) AS first FROM trips"
 
 
 def ask(town: Town, *sqls: str, token: str | None = None, **more: Any) -> Any:
-    body = {"sqls": list(sqls), "epsilon": "1", **more}
+    body = {"sqls": list(sqls), "epsilon": "1", "fresh": True, **more}
     return town.post("/api/datasets/town/workload", body, token or town.ann)
 
 
@@ -43,14 +44,14 @@ def test_one_charge_one_answer_with_all_tables(town: Town) -> None:
     key = town.get("/api/key").json()["public_key"]
     receipt, card = verify_receipt(said["receipt"], key), verify_card(said["card"], key)
     assert receipt.query == card["query"] == said["query"]
-    assert receipt.parameters == card["parameters"] == said["parameters"]
+    assert receipt.parameters == card["parameters"] == said["parameters"] | {SAME: receipt.parameters[SAME]}
     assert set(card["accuracy"]) == {"1. n", "2. first", "confidence"}
     assert card["accuracy"]["2. first"].endswith(" days")
     stored = town.curator.ledger.charge(said["number"])
     assert stored.answer is not None
     verify_card(said["card"], key, stored.answer)
     assert town.get(f"/api/answers/{said['number']}", town.ann).json() == said
-    assert town.get(f"/api/answers/{said['number']}", town.bob).status_code == 404
+    assert town.get(f"/api/answers/{said['number']}/receipt", town.bob).status_code == 404
     assert town.get("/api/ledger/verify", town.owner).json()["ok"]
     listed = town.get("/api/answers?limit=1000", town.ann).json()["charges"][-1]
     assert (listed["query"], listed["parameters"]) == (said["query"], said["parameters"])
@@ -203,9 +204,9 @@ def test_it_is_like_a_workload_here(shop: Shop) -> None:
     ]
     alone = shop.remote.sql(texts(shop.remote)[0]).preview(epsilon="2")
     assert alone.error("n") < b[0].error("n")  # the price is for all
-    before = len(shop.remote.answers())
+    before = len(shop.remote.charges())
     counts, means, first = remote.release(epsilon="2000")
-    assert len(shop.remote.answers()) == before + 1
+    assert len(shop.remote.charges()) == before + 1
     assert sorted(counts["n"]) == pytest.approx([40, 40, 40], abs=5)
     assert means.columns == ("region", "mean")
     assert means["mean"] == sorted(means["mean"])
@@ -224,7 +225,7 @@ def test_it_is_like_a_workload_here(shop: Shop) -> None:
 @pytest.mark.slow
 def test_a_key_of_a_workload(shop: Shop) -> None:
     both = shop.remote.workload(texts(shop.remote))
-    first, again = (both.release(epsilon="1", key="w")[0].reply for _ in range(2))
+    first, again = (both.release(epsilon="1", key="w", fresh=True)[0].reply for _ in range(2))
     assert again == {**first, "paid_before": True}
     with pytest.raises(KeyReused):
         shop.remote.workload(texts(shop.remote)[:2]).release(epsilon="1", key="w")

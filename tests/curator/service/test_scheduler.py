@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from discreet.curator.service.library import read_answer
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.scheduler import DueRuns
 from discreet.curator.service.schedules import Schedules, new_schedule, schedules_of
-from discreet.curator.service.service import Curator, read_answer
+from discreet.curator.service.service import Curator
 from discreet.session.price import Price
 from tests.helpers.curator.servers import Village
 from tests.helpers.curator.town import COUNT, Town, charges

@@ -113,7 +113,7 @@ def paid(curator: Curator) -> list[tuple[str, Fraction | int]]:
 
 
 def answer(curator: Curator, caller: Caller, asked: AnyQuestion, key: str | None = None) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(curator.ask(caller, "town", asked, key).answer or b"")
+    found: dict[str, Any] = json.loads(curator.ask(caller, "town", asked, key, fresh=True).answer or b"")
     return found
 
 
@@ -182,7 +182,8 @@ def test_another_server_sees_what_was_charged(tmp_path: Path) -> None:
         second.preview(BOB, "town", COUNT)
         first.ask(ANN, "town", COUNT)
         assert second.ledger.standing("town") == first.ledger.standing("town")
-        second.ask(BOB, "town", COUNT)
+        assert second.ask(BOB, "town", COUNT).again
+        second.ask(BOB, "town", COUNT, fresh=True)
         assert [price for _, price in paid(first)] == [20, 20]
 
 
@@ -219,7 +220,7 @@ def test_a_query_that_is_refused_for_released_values_names_them_again_and_again(
         for _ in range(2):
             charge = curator.ask(ANN, "town", asked, "k")
             with pytest.raises(BadQuestion, match=r"sub_count = .* was released first"):
-                answer_out(charge)
+                answer_out(charge, ANN)
         assert len(paid(curator)) == 1
 
 
@@ -282,7 +283,7 @@ def test_an_engine_that_fails_at_any_step_is_charged_once_and_asked_no_more(
         assert len(runs) == STEPS
         for good in range(STEPS):
             runs.clear()
-            failed = curator.ask(ANN, "town", ALL, f"fails after {good}")
+            failed = curator.ask(ANN, "town", ALL, f"fails after {good}", fresh=True)
             assert (len(runs), json.loads(failed.answer or b"")) == (good + 1, reply(EngineFailed())[1])
             again = curator.ask(ANN, "town", ALL, f"fails after {good}")
             assert (again.answer, again.again, len(runs)) == (failed.answer, True, good + 1)

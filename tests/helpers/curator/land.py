@@ -62,8 +62,8 @@ rows = [["North", "Aton"], ["North", "Bury"], ["South", "Cold"]]
 """What may stand after it: cities lie in regions."""
 
 
-def write_town(folder: Path, *, people: int = 120, epsilon: str = "1000000", more: str = "") -> Path:
-    """Files of a town and a curator.toml for them."""
+def write_town(folder: Path, *, people: int = 120, epsilon: str = "1000000", more: str = "", dataset: str = "") -> Path:
+    """Files of a town and a curator.toml for them; ``dataset``: what it says more of the data set."""
     data = folder / "data"
     data.mkdir(parents=True)
     ids = list(range(1, people + 1))
@@ -94,7 +94,8 @@ def write_town(folder: Path, *, people: int = 120, epsilon: str = "1000000", mor
     )
     (data / "notes.csv").write_text("who,text\n" + "".join(f"{i},{CANARY} text {i}\n" for i in ids))
     config = folder / "curator.toml"
-    config.write_text(TOML.format(epsilon=epsilon) + more)
+    text = TOML.format(epsilon=epsilon).replace("[datasets.town]\n", f"[datasets.town]\n{dataset}\n")
+    config.write_text(text + more)
     return config
 
 

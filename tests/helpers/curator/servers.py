@@ -27,7 +27,7 @@ from tests.helpers.curator.land import write_town
 from tests.helpers.processes import free_port, kill_tree, launch, until
 
 ROOT = Path(__file__).resolve().parents[3]
-QUESTION = {"sql": "SELECT COUNT(*) AS n FROM notes", "epsilon": "0.1"}
+QUESTION = {"sql": "SELECT COUNT(*) AS n FROM notes", "epsilon": "0.1", "fresh": True}
 
 
 class Village:

@@ -69,7 +69,8 @@ class Town:
         return self.http.post(path, json=body, headers=bearer(token))
 
     def ask(self, sql: str, token: str | None = None, *, epsilon: str = "1", **more: Any) -> Any:
-        body = {"sql": sql, "epsilon": epsilon, **more}
+        """A charge each time, unless ``fresh=False``."""
+        body = {"sql": sql, "epsilon": epsilon, "fresh": True, **more}
         return self.post("/api/datasets/town/questions", body, token or self.ann)
 
     def preview(self, sql: str, token: str | None = None, **more: Any) -> Any:

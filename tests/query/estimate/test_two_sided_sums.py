@@ -34,7 +34,7 @@ def session(budget: dp.ZCDP | dp.Pure) -> dp.Session:
 
 @pytest.mark.parametrize("budget", [dp.ZCDP(10**12), dp.Pure(10**9)])
 def test_without_noise_they_are_exact(budget: dp.ZCDP | dp.Pure) -> None:
-    price = {"rho": 10**11} if isinstance(budget, dp.ZCDP) else {"epsilon": 10**8}
+    price: Any = {"rho": 10**11} if isinstance(budget, dp.ZCDP) else {"epsilon": 10**8}
     (row,) = session(budget).sql(ALL).release(**price).rows
     assert (row["n"], row["m"]) == (40, 30)
     assert row["s"] == pytest.approx(sum(HERE), abs=1e-2)

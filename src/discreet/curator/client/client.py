@@ -31,7 +31,7 @@ from discreet.curator.client.remote_tables import RemoteTables, publication_body
 from discreet.curator.client.transport import Transport, new_key
 from discreet.curator.public_schema import read
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, Unsupported
-from discreet.exact import Number, integer
+from discreet.exact import Number, integer, number
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.explain import tell
 from discreet.query.answer.several import Explanation, Several
@@ -53,6 +53,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price, Target, checked_targets
+from discreet.session.stored_answers import StoredAnswer, StoredAnswers
 from discreet.session.workload import read_all
 from discreet.synthetic.hierarchical.plan import Publication
 
@@ -189,16 +190,17 @@ class RemoteSession:
         delta: Number | None = None,
         rho: Number | None = None,
         key: str | None = None,
+        fresh: bool = False,
     ) -> Suggestion:
         """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
 
-        The same ``key`` gives the same estimate again, for nothing. ``NoEstimate`` if no value stands out from the
-        noise of what was paid for.
+        The same estimate again is free, unless ``fresh``. ``NoEstimate`` if no value stands out from the noise of what
+        was paid for.
         """
         table, name = find_column(column, self.schemas)
         _, step = sizes_question(table, name, self.schemas)
         price = replace(Price(epsilon, delta, rho), confidence=SURE)
-        body = {"table": table, "column": name, "key": new_key(key)} | price.texts()
+        body = {"table": table, "column": name, "key": new_key(key), "fresh": fresh} | price.texts()
         return suggested(f"{table}.{name}", step, RemoteAnswer(self.transport.post(self.path("bounds"), body)))
 
     def suggest_max_rows(
@@ -212,6 +214,7 @@ class RemoteSession:
         most: int = 1000,
         where: str | None = None,
         key: str | None = None,
+        fresh: bool = False,
     ) -> int:
         """How many rows all but a few units have, as a private estimate, paid like any question.
 
@@ -219,7 +222,7 @@ class RemoteSession:
         """
         frame = self[table] if where is None else self[table].filter(where)
         query = rows_question(frame, table, self.schemas[table].table, level, most)
-        return suggested_rows(query.release(epsilon, delta=delta, rho=rho, key=key), level)
+        return suggested_rows(query.release(epsilon, delta=delta, rho=rho, key=key, fresh=fresh), level)
 
     def synthesize(
         self,
@@ -288,10 +291,12 @@ class RemoteSession:
         rho: Number | None = None,
         columns: Sequence[str] | None = None,
         key: str | None = None,
+        fresh: bool = False,
     ) -> Profile:
-        """A private profile of a table, paid like any question. The same ``key`` gives it again, for nothing."""
+        """A private profile of a table, paid like any question; free where it was paid for, unless ``fresh``."""
         questions = table_questions(table, self.schemas, columns)
-        body = {"table": table, "columns": None if columns is None else list(columns), "key": new_key(key)}
+        body: dict[str, Any] = {"table": table, "columns": None if columns is None else list(columns), "fresh": fresh}
+        body["key"] = new_key(key)
         reply = self.transport.post(self.path("profile"), body | Price(epsilon, delta, rho).texts())
         return Profile.read(table, questions, reply["answer"]["answers"])
 
@@ -341,7 +346,7 @@ class RemoteSession:
         sent = self.transport.post(path, body)
         return RemoteBoard(self.transport, path, sent["horizon"], sent["cost"])
 
-    def answers(self) -> list[dict[str, Any]]:
+    def charges(self) -> list[dict[str, Any]]:
         """The questions that you paid, oldest first."""
         charges: list[dict[str, Any]] = []
         while True:
@@ -350,6 +355,20 @@ class RemoteSession:
             if not more:
                 return charges
             charges += more
+
+    def answers(self, search: str = "") -> StoredAnswers:
+        """The answers about this data set that are there for nothing, the newest first: yours, and those of others.
+
+        ``search``: words that the query has. ``session.answer(number)`` shows one. Empty of others' where the owner
+        keeps answers apart.
+        """
+        lines: list[dict[str, Any]] = []
+        while True:
+            words, before = quote(search, safe=""), f"&before={lines[-1]['number']}" if lines else ""
+            reply = self.transport.get(self.path(f"answers?limit=200&search={words}{before}"))
+            lines += reply["answers"]
+            if len(reply["answers"]) < 200:
+                return StoredAnswers(StoredAnswer.read(line, reply["data"]) for line in lines)
 
     def answer(self, sequence: int) -> RemoteAnswer:
         """A stored answer, by the number of its charge. Costs nothing."""
@@ -420,10 +439,13 @@ class RemoteQuery(Asked):
         error: Number | Mapping[str, Number] | None = None,
         confidence: Number = CONFIDENCE,
         key: str | None = None,
+        fresh: bool = False,
     ) -> RemoteAnswer:
-        """Pay, then answer. The same ``key`` gives the same answer again, for nothing."""
+        """Pay, then answer. An answer to the same query of the same data that was paid for with at least this is free,
+        and says so in ``paid_before``. ``fresh`` pays for another one. The same ``key`` gives the same answer again.
+        """
         price = Price(epsilon, delta, rho, error, confidence)
-        body = {"sql": self.text, "key": new_key(key)} | price.texts()
+        body = {"sql": self.text, "key": new_key(key), "fresh": fresh} | price.texts()
         return RemoteAnswer(self.session.transport.post(self.session.path("questions"), body))
 
     def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
@@ -433,6 +455,19 @@ class RemoteQuery(Asked):
                 raise BadParameter("epsilon", None, "must be given, such as 0.1: only the curator knows all keys")
             return "\n".join(tell(prepared, None) for prepared in self.prepared.all)
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
+
+    def derived(self, confidence: Number = CONFIDENCE) -> RemoteAnswer | None:
+        """What follows from a stored answer alone, for nothing: fewer columns, another order or limit, sums of groups.
+
+        None if nothing does. Its intervals are those of the noise in that answer: of a sum, of all noises in it.
+        """
+        body = {"sql": self.text, "confidence": str(number(confidence, "confidence"))}
+        try:
+            return RemoteAnswer(self.session.transport.post(self.session.path("derived"), body))
+        except CuratorRefused as refused:
+            if refused.kind != "NotFound":
+                raise
+            return None
 
     quote = _refused("a quote", "preview shows what it costs")
     script = _refused("a script", "the page of the curator saves one")
@@ -468,9 +503,10 @@ class RemoteWorkload:
         rho: Number | None = None,
         confidence: Number = CONFIDENCE,
         key: str | None = None,
+        fresh: bool = False,
     ) -> tuple[RemoteAnswer, ...]:
-        """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
-        body = self._body(Price(epsilon, delta, rho, None, confidence)) | {"key": new_key(key)}
+        """Pay once, then answer all; for nothing where the same workload was paid for, unless ``fresh``."""
+        body = self._body(Price(epsilon, delta, rho, None, confidence)) | {"key": new_key(key), "fresh": fresh}
         return answers_of(self.session.transport.post(self.session.path("workload"), body))
 
     def explain(

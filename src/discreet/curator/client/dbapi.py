@@ -207,7 +207,7 @@ class Cursor:
         self.charge: int | None = None
         """The number of its charge."""
         self.paid_before = False
-        """Whether it was paid by an earlier statement with the same key."""
+        """Whether it was paid before: by an earlier statement with the same key, or for the same query."""
         self._rows: list[tuple[Any, ...]] = []
         self._at = 0
         self._closed = False
@@ -220,8 +220,11 @@ class Cursor:
         epsilon: Number | None = None,
         delta: Number | None = None,
         key: str | None = None,
+        fresh: bool = False,
     ) -> Cursor:
-        """Pay for one statement and hold its answer. The same ``key`` pays once and gives the same rows."""
+        """Pay for one statement and hold its answer. The same ``key`` pays once and gives the same rows; so does the
+        same query of the same data, unless ``fresh``: ``paid_before`` says so.
+        """
         session, price = self._open(), epsilon if epsilon is not None else self.connection.epsilon
         if (constant := _CONSTANT.fullmatch(operation)) is not None:  # asks nothing of anybody: is the server there?
             self._rows, self._at, self.rowcount = [(int(constant["value"]),)], 0, 1
@@ -233,10 +236,11 @@ class Cursor:
         text = bind(operation if spelled is None else respelled(operation, spelled), parameters or ())
         try:
             query = session.sql(text) if spelled is None else session.sql(OwnSpelling(text), dialect=spelled)
-            answer = query.release(price, delta=delta if delta is not None else self.connection.delta, key=key)
+            most = delta if delta is not None else self.connection.delta
+            answer = query.release(price, delta=most, key=key, fresh=fresh)
             self._take(answer)
             self.answer, self.charge = answer, answer.number
-            self.paid_before = key is not None and answer.paid_before
+            self.paid_before = answer.paid_before
         except Exception as error:
             raise _translated(error) from error
         return self

@@ -119,12 +119,29 @@ class RemoteAnswer(Answered):
 
     @property
     def paid_before(self) -> bool:
-        """Whether an earlier release with the same key paid for it: this one cost nothing."""
+        """Whether an earlier release paid for it, of this query or with this key: this one cost nothing."""
         return bool(self.reply.get("paid_before", False))
 
     @property
+    def time(self) -> str:
+        """When it was paid for."""
+        return str(self.reply["time"])
+
+    @property
+    def data(self) -> str | None:
+        """Of which data version: the owner's word, or a hash of what the files looked like; None if it is not known."""
+        version: str | None = self.reply.get("data")
+        return version
+
+    def _first_line(self, confidence: Number) -> str:
+        line = super()._first_line(confidence)
+        return f"answered at {self.time}, nothing was spent now; then {line}" if self.paid_before else line
+
+    @property
     def receipt(self) -> str:
-        """The signed receipt; check it with ``discreet receipt verify``."""
+        """The signed receipt; check it with ``discreet receipt verify``. Where another analyst paid, it is theirs."""
+        if self.reply["receipt"] is None:
+            raise Unsupported("the receipt of another analyst", "the release card is there: answer.card")
         return str(self.reply["receipt"])
 
     @property

@@ -37,6 +37,6 @@ class RemotePlan(Planned):
         previews = Several(map(RemotePreview.of, reply["questions"]))
         return cls(transport, path, body, queries, read_summary(reply["plan"]), previews)
 
-    def release(self, *, key: str | None = None) -> tuple[RemoteAnswer, ...]:
-        """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
-        return answers_of(self.transport.post(self.path, {**self.body, "key": new_key(key)}))
+    def release(self, *, key: str | None = None, fresh: bool = False) -> tuple[RemoteAnswer, ...]:
+        """Pay once, then answer all; for nothing where the same plan was paid for, unless ``fresh``."""
+        return answers_of(self.transport.post(self.path, {**self.body, "key": new_key(key), "fresh": fresh}))

@@ -77,6 +77,8 @@ class Paid(In):
     key: Name | None = None
     wait: Wait | None = None
     """Seconds to wait for the answer: if it is not there by then, the reply has the number of the job."""
+    fresh: StrictBool = False
+    """Whether to pay for a new answer, also where the same query was answered before and that answer is free."""
 
 
 Target = Exact | Annotated[dict[Name, Exact], Field(min_length=1, max_length=100)]
@@ -98,6 +100,19 @@ class Question(Priced):
         """What is asked."""
         kept = None if self.error is None else _kept(self.error)
         return SqlQuestion(sql=self.sql, price=replace(self.price(), error=kept), rows=rows, dialect=self.dialect)
+
+
+class DerivedIn(In):
+    """A question in SQL whose answer may follow from one that is there."""
+
+    sql: Text
+    dialect: Name | None = None
+    confidence: Exact = "0.95"
+
+    def question(self) -> SqlQuestion:
+        """What is asked; it has no price."""
+        price = Price(None, None, None, None, str(self.confidence))
+        return SqlQuestion(sql=self.sql, price=price, dialect=self.dialect)
 
 
 class PreviewIn(Question):
@@ -265,6 +280,10 @@ class RegisterIn(In):
     rule: Literal["either", "zcdp", "basic"] | None = None
     neighbours: Literal["add_remove", "change_one"] = "add_remove"
     decision: Reason | None = None
+    version: Name | None = None
+    """Which data these are: answers are shared as long as it stays; without it, as long as the files stay."""
+    answers_apart: StrictBool = False
+    """Whether analysts get their own answers only."""
 
 
 class SourceIn(In):

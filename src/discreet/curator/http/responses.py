@@ -252,6 +252,26 @@ class Note(BaseModel):
     text: str
 
 
+class LibraryLine(BaseModel):
+    """An answer that is there and may be shown, without its numbers."""
+
+    number: int
+    by: str
+    """Who paid for it."""
+    time: str
+    query: str
+    cost: str
+    data: str
+    """Of which data version: the owner's word, or a hash of what the files looked like."""
+
+
+class LibraryOut(BaseModel):
+    """Answers about a data set, the newest first, and the data version that it has now."""
+
+    data: str | None
+    answers: list[LibraryLine]
+
+
 class PreviewOut(BaseModel):
     """What a question would cost and how far off its answer would be."""
 
@@ -275,6 +295,8 @@ class PreviewOut(BaseModel):
     left_after_epsilon: float | None
     allowance: Amount
     story: list[str]
+    earlier: LibraryLine | None = None
+    """The answer that releasing this would give, for nothing."""
 
 
 class WorkloadPreviewOut(BaseModel):
@@ -366,10 +388,19 @@ class AnswerOut(BaseModel):
     parameters: dict[str, Any]
     price: Amount
     answer: AnswerTable | AnswerTables
-    receipt: str
+    by: str
+    """Who paid for it."""
+    time: str
+    """When it was charged."""
+    data: str | None
+    """Of which data version: the owner's word, or a hash of what the files looked like; null if that is not known."""
+    receipt: str | None
+    """Null where another analyst paid; the card is there for everybody who may see the answer."""
     card: str | None
     paid_before: bool = False
-    """Whether an earlier request with the same key paid for it: this one cost nothing."""
+    """Whether an earlier request paid for it, with the same key or for the same query: this one cost nothing."""
+    derived: bool = False
+    """Whether it follows from the numbers of the answer with this number; the price is that of that one."""
 
 
 class JobOut(BaseModel):

@@ -5,24 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from threading import Event
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import FastAPI, Path, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
 from discreet.curator import public_schema
 from discreet.curator.http import requests, responses
 from discreet.curator.http.middleware import BEGAN
-from discreet.curator.http.routes_look import answer_out, caller_of
+from discreet.curator.http.routes_look import DatasetName, answer_out, caller_of
 from discreet.curator.service.long_questions import LongQuestions
 from discreet.curator.service.service import Curator
 from discreet.ledger.charges import Charge
 
 R = TypeVar("R")
-DatasetName = Annotated[str, Path(min_length=1, max_length=100)]
 _ASKING = 32
 """Questions of all analysts together that one server process works on at the same time."""
 _PLANNING = 32
@@ -73,11 +72,15 @@ def add_routes(app: FastAPI, curator: Curator, long_questions: LongQuestions) ->
 
         def answered() -> responses.AnswerOut | responses.JobOut:
             if body.wait is None:
-                charge: Charge | int = curator.ask(caller, dataset, what, body.key, began=began)
+                charge: Charge | int = curator.ask(caller, dataset, what, body.key, fresh=body.fresh, began=began)
             else:
-                charge = long_questions.ask(caller, dataset, what, body.key, wait=body.wait, began=began)
+                charge = long_questions.ask(
+                    caller, dataset, what, body.key, fresh=body.fresh, wait=body.wait, began=began
+                )
             curator.at("sending")
-            return responses.JobOut(number=charge, state="running") if isinstance(charge, int) else answer_out(charge)
+            if isinstance(charge, int):
+                return responses.JobOut(number=charge, state="running")
+            return answer_out(charge, caller)
 
         return await run_sync(answered, limiter=asking[0])
 
@@ -154,6 +157,22 @@ def add_routes(app: FastAPI, curator: Curator, long_questions: LongQuestions) ->
 
 
 def _add_datasets(app: FastAPI, curator: Curator) -> None:
+
+    @app.post("/api/datasets/{dataset}/derived")
+    async def derive(request: Request, dataset: DatasetName, body: requests.DerivedIn) -> responses.AnswerOut:
+        """What follows from a stored answer alone: fewer columns, another order, sums of its groups. Free."""
+        caller, question = caller_of(request), body.question()
+
+        def made(left: Event) -> responses.AnswerOut:
+            with curator.planning.limited(left):
+                charge, answer = curator.derived(caller, dataset, question)
+            source = answer_out(charge, caller)
+            update = {"query": question.query, "answer": responses.AnswerTable(**answer), "receipt": None, "card": None}
+            return source.model_copy(
+                update=update | {"parameters": question.parameters, "paid_before": True, "derived": True}
+            )
+
+        return await _while_there(request, made)
 
     @app.get("/api/datasets")
     def datasets(request: Request) -> list[responses.DatasetOut]:

@@ -13,8 +13,7 @@ from discreet.answer import CONFIDENCE
 from discreet.continual.counter import Method
 from discreet.curator.http.middleware import BEGAN
 from discreet.curator.http.requests import Days, In, Name, Priced, Text
-from discreet.curator.http.routes_ask import DatasetName
-from discreet.curator.http.routes_look import caller_of
+from discreet.curator.http.routes_look import DatasetName, caller_of
 from discreet.curator.service import boards
 from discreet.curator.service.boards import BoardQuestion
 from discreet.curator.service.service import Curator

@@ -17,8 +17,11 @@ def add_routes(app: FastAPI, questions: LongQuestions) -> None:
     """Add the routes, for the jobs of one curator."""
 
     def out(request: Request, number: int) -> responses.JobOut:
-        state, charge = questions.state(caller_of(request), number)
-        return responses.JobOut(number=number, state=state, answer=None if charge is None else answer_out(charge))
+        caller = caller_of(request)
+        state, charge = questions.state(caller, number)
+        return responses.JobOut(
+            number=number, state=state, answer=None if charge is None else answer_out(charge, caller)
+        )
 
     @app.get("/api/jobs/{number}")
     def look(request: Request, number: JobNumber) -> responses.JobOut:

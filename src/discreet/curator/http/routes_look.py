@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request
@@ -13,7 +14,9 @@ from discreet.curator.http.middleware import CALLER
 from discreet.curator.parquet import write_parquet
 from discreet.curator.service import serialize
 from discreet.curator.service.access import Caller
-from discreet.curator.service.service import Curator, check_no_job, read_answer
+from discreet.curator.service.library import SAME, Sameness, check_no_job, read_answer
+from discreet.curator.service.people import Role
+from discreet.curator.service.service import Curator
 from discreet.errors import BadQuestion, EngineFailed
 from discreet.ledger.charges import Charge
 from discreet.ledger.records import ChargeRecord
@@ -21,6 +24,10 @@ from discreet.ledger.records import ChargeRecord
 _PARQUET = "application/vnd.apache.parquet"
 Number = Annotated[int, Path(ge=1, le=10**15)]
 After = Annotated[int, Query(ge=0, le=10**15, description="entries after this number")]
+Before = Annotated[int | None, Query(ge=1, le=10**15, description="answers before this number")]
+Search = Annotated[str, Query(max_length=200, description="words that the query has")]
+FewAnswers = Annotated[int, Query(ge=1, le=200, description="at most so many")]
+DatasetName = Annotated[str, Path(min_length=1, max_length=100)]
 Limit = Annotated[int, Query(ge=1, le=1000, description="at most so many")]
 
 
@@ -32,8 +39,22 @@ def caller_of(request: Request) -> Caller:
     return found
 
 
-def answer_out(charge: Charge) -> responses.AnswerOut:
-    """A stored answer as it is sent; a stored failure is raised, the same each time."""
+def asked_with(record: ChargeRecord) -> dict[str, Any]:
+    """The parameters that were asked for, without what the service has noted."""
+    return {name: value for name, value in record.parameters.items() if name != SAME}
+
+
+def data_of(record: ChargeRecord) -> str | None:
+    """Which data a charge is about, if that is known."""
+    same = Sameness.read(record.parameters)
+    return None if same is None else same.data
+
+
+def answer_out(charge: Charge, caller: Caller) -> responses.AnswerOut:
+    """A stored answer as it is sent; a stored failure is raised, the same each time.
+
+    The receipt of another analyst's charge stays theirs: it says what they may spend.
+    """
     stored = read_answer(charge)
     if stored.get("error", {}).get("kind") == BadQuestion.__name__:  # it names what was released
         raise BadQuestion(str(stored["error"]["message"]))
@@ -47,10 +68,13 @@ def answer_out(charge: Charge) -> responses.AnswerOut:
         number=charge.sequence,
         dataset=record.dataset,
         query=record.query,
-        parameters=dict(record.parameters),
+        parameters=asked_with(record),
         price=responses.amount(charge.price),
         answer=responses.read_answer(stored),
-        receipt=charge.proof,
+        by=charge.entry.by,
+        time=charge.entry.time,
+        data=data_of(record),
+        receipt=charge.proof if charge.entry.by == caller.name or caller.role is not Role.ANALYST else None,
         card=charge.card,
         paid_before=charge.again,
     )
@@ -85,19 +109,31 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
                 dataset=record.dataset,
                 key=record.key,
                 query=record.query,
-                parameters=dict(record.parameters),
+                parameters=asked_with(record),
                 answered=line.answered,
             )
             for line, record in ((line, ChargeRecord.read(line.entry)) for line in found)
         ]
         return responses.Charges(charges=charges)
 
+    @app.get("/api/datasets/{dataset}/answers")
+    def library(
+        request: Request, dataset: DatasetName, search: Search = "", before: Before = None, limit: FewAnswers = 100
+    ) -> responses.LibraryOut:
+        """The answers about a data set that are there for nothing, the newest first.
+
+        One's own and those of other analysts, unless the owner keeps answers apart.
+        """
+        data, charges = curator.shared_answers(caller_of(request), dataset, search, before)
+        lines = [responses.LibraryLine(**serialize.library_line(charge)) for charge in islice(charges, limit)]
+        return responses.LibraryOut(data=data, answers=lines)
+
     @app.get("/api/answers/{number}")
     def answer(request: Request, number: Number) -> responses.AnswerOut:
-        """A stored answer. Reading it again costs nothing and draws nothing."""
-        charge = curator.answer(caller_of(request), number)
+        """A stored answer: one's own, or one that is shared. Reading it again costs nothing and draws nothing."""
+        charge = curator.shown_answer(caller_of(request), number)
         curator.check_answered(charge)
-        return answer_out(charge)
+        return answer_out(charge, caller_of(request))
 
     @app.get("/api/answers/{number}/receipt", response_model=dict[str, Any])
     def receipt(request: Request, number: Number) -> Response:
@@ -108,7 +144,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     @app.get("/api/answers/{number}/card", response_model=dict[str, Any])
     def card(request: Request, number: Number) -> Response:
         """The signed release card of an answer: unit, neighbours, event, totals, versions, accuracy."""
-        charge = curator.answer(caller_of(request), number)
+        charge = curator.shown_answer(caller_of(request), number)
         if charge.card is None:
             raise Refusal.nothing_here()
         return _download(charge.card, f"card-{number}.json")
@@ -116,9 +152,9 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     @app.get("/api/answers/{number}/parquet", response_class=Response)
     def parquet(request: Request, number: Number, part: Annotated[int, Query(ge=1, le=10_000)] = 1) -> Response:
         """The rows of a stored answer with their errors, as a Parquet file; ``part`` is which one of a workload."""
-        charge = curator.answer(caller_of(request), number)
+        charge = curator.shown_answer(caller_of(request), number)
         curator.check_answered(charge)
-        found = answer_out(charge).answer
+        found = answer_out(charge, caller_of(request)).answer
         tables = found.answers if isinstance(found, responses.AnswerTables) else [found]
         if part > len(tables):
             raise Refusal.nothing_here()

@@ -10,8 +10,7 @@ from fastapi import FastAPI, Path, Query, Request
 from discreet.curator.engine_process.process import Isolated
 from discreet.curator.error_replies import Refusal
 from discreet.curator.http import requests, responses
-from discreet.curator.http.routes_ask import DatasetName
-from discreet.curator.http.routes_look import caller_of
+from discreet.curator.http.routes_look import DatasetName, caller_of
 from discreet.curator.service import declarations, serialize
 from discreet.curator.service.access import check_analyst
 from discreet.curator.service.people import Role
@@ -61,7 +60,7 @@ def _add_data(app: FastAPI, curator: Curator) -> None:
         tables = {table: one.model_dump(exclude_unset=True) for table, one in body.tables.items()}
         done = curator.register(
             name,
-            declarations.read({"tables": tables}, name),
+            declarations.read({"tables": tables, "version": body.version, "answers_apart": body.answers_apart}, name),
             declarations.read_name(body.population or name, "population"),
             budget=None if body.budget is None else _promise(body.budget, "budget"),
             protects=body.protects,

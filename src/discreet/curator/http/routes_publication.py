@@ -7,8 +7,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from discreet.curator.http import requests, responses
-from discreet.curator.http.routes_ask import DatasetName
-from discreet.curator.http.routes_look import caller_of
+from discreet.curator.http.routes_look import DatasetName, caller_of
 from discreet.curator.http.routes_synthetic import Number
 from discreet.curator.service.jobs import Jobs
 from discreet.curator.service.service import Curator

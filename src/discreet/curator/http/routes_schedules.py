@@ -9,8 +9,7 @@ from pydantic import BaseModel, Field, StrictStr
 
 from discreet.curator.http import requests, responses
 from discreet.curator.http.requests import Name, Priced, Text
-from discreet.curator.http.routes_ask import DatasetName
-from discreet.curator.http.routes_look import caller_of
+from discreet.curator.http.routes_look import DatasetName, caller_of
 from discreet.curator.service.schedules import RunSchedule, Schedules, new_schedule
 from discreet.curator.service.service import Curator
 

@@ -9,8 +9,7 @@ from fastapi import FastAPI, Path, Request
 from fastapi.responses import Response
 
 from discreet.curator.http import requests, responses
-from discreet.curator.http.routes_ask import DatasetName
-from discreet.curator.http.routes_look import caller_of
+from discreet.curator.http.routes_look import DatasetName, caller_of
 from discreet.curator.service.jobs import Jobs
 
 KIND = "synthetic"

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -84,8 +84,17 @@ class ConfiguredDataset(Section):
     """Of its own grid of time; the server's, if left out."""
     grid: Annotated[Steps | None, must(_STEPS)] = None
     """Of its own grid of time; the server's, if left out."""
+    version: OptionalText = None
+    """Which data these are, in the owner's words: answers are shared as long as it stays. None: the files tell."""
+    answers_apart: Flag = False
+    """Whether analysts get their own answers only."""
     prepared: Flag = False
     """Whether questions are answered from private copies of its files, sorted by unit."""
+
+    @property
+    def declared(self) -> declarations.Dataset:
+        """The data set as it is registered."""
+        return replace(self.tables, version=self.version, answers_apart=self.answers_apart)
 
 
 class SignOnConfig(Section):

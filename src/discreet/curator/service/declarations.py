@@ -11,7 +11,7 @@ understood is refused with its place, such as datasets.hospital.tables.visits.co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
@@ -91,20 +91,25 @@ class Dataset:
     """Tables about the same people."""
 
     tables: Mapping[str, DeclaredTable]
+    version: str | None = None
+    """Which data these are, in the owner's words: answers are shared as long as it stays. None: the files tell."""
+    answers_apart: bool = False
+    """Whether analysts get their own answers only, and pay for those that others have paid for."""
 
     def completed(self) -> Dataset:
         """The tables as they are registered: each says how many rows of one unit count."""
-        return Dataset(tables={name: declared.completed() for name, declared in self.tables.items()})
+        return self._each(lambda _, declared: declared.completed())
 
     def knowing(self, columns: Mapping[str, tuple[str, ...]]) -> Dataset:
         """The tables with the columns that they have when they are registered."""
-        return Dataset(
-            tables={name: replace(declared, known_columns=columns[name]) for name, declared in self.tables.items()}
-        )
+        return self._each(lambda name, declared: replace(declared, known_columns=columns[name]))
 
     def without_known_columns(self) -> Dataset:
         """The tables as the owner declares them."""
-        return Dataset(tables={name: replace(declared, known_columns=None) for name, declared in self.tables.items()})
+        return self._each(lambda _, declared: replace(declared, known_columns=None))
+
+    def _each(self, change: Callable[[str, DeclaredTable], DeclaredTable]) -> Dataset:
+        return replace(self, tables={name: change(name, declared) for name, declared in self.tables.items()})
 
     def marks(self, root: Path) -> list[str]:
         """By what the private tables can be recognised."""
@@ -301,7 +306,13 @@ class TableSection(Section):
 
 def read(data: Any, place: str) -> Dataset:
     """The declaration of a data set."""
-    return read_tables(table_of(data, place, {"tables"}).get("tables"), f"{place}.tables")
+    data = table_of(data, place, {"tables", "version", "answers_apart"})
+    version, apart = data.get("version"), data.get("answers_apart", False)
+    if version is not None:
+        check_name(version, f"{place}.version")
+    if not isinstance(apart, bool):
+        raise BadParameter(f"{place}.answers_apart", apart, "must be true or false")
+    return replace(read_tables(data.get("tables"), f"{place}.tables"), version=version, answers_apart=apart)
 
 
 def read_tables(data: Any, place: str) -> Dataset:
@@ -335,7 +346,10 @@ def _sql_name(name: str, place: str) -> str:
 
 def write(dataset: Dataset) -> dict[str, Any]:
     """The declaration as plain data, to be kept in the ledger."""
-    return {"tables": {name: _write_table(declared) for name, declared in dataset.tables.items()}}
+    about: dict[str, Any] = {"tables": {name: _write_table(declared) for name, declared in dataset.tables.items()}}
+    if dataset.version is not None:
+        about["version"] = dataset.version
+    return about | ({"answers_apart": True} if dataset.answers_apart else {})
 
 
 def _write_table(table: DeclaredTable) -> dict[str, Any]:

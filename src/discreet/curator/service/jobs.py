@@ -18,8 +18,9 @@ from typing import Any, Protocol
 
 from discreet.curator.error_replies import Refusal, log, reply, where
 from discreet.curator.service.access import Caller
+from discreet.curator.service.library import read_answer
 from discreet.curator.service.open_datasets import OpenDataset
-from discreet.curator.service.service import Curator, read_answer
+from discreet.curator.service.service import Curator
 from discreet.errors import EngineFailed, ServiceBusy
 from discreet.ledger.charges import Charge
 from discreet.query.answer.serialize import dump

@@ -17,8 +17,9 @@ from typing import Any
 from discreet.curator.limits import Meter
 from discreet.curator.service.access import Caller
 from discreet.curator.service.cancelling import CancelRecord, cancelled_charges
+from discreet.curator.service.library import check_no_job, read_answer
 from discreet.curator.service.questions import AnyQuestion
-from discreet.curator.service.service import Curator, check_no_job, read_answer
+from discreet.curator.service.service import Curator
 from discreet.errors import DiscreetError
 from discreet.ledger.charges import Charge
 
@@ -48,7 +49,15 @@ class LongQuestions:
         self._meter = Meter(curator.config.limits)
 
     def ask(
-        self, caller: Caller, name: str, question: AnyQuestion, key: str | None, *, wait: int, began: float
+        self,
+        caller: Caller,
+        name: str,
+        question: AnyQuestion,
+        key: str | None,
+        *,
+        fresh: bool = False,
+        wait: int,
+        began: float,
     ) -> Charge | int:
         """Pay and answer. The answer if it is there within ``wait`` seconds, else the number of the charge."""
         before = None if key is None else self._curator.charged_before(caller, name, question, key)
@@ -64,7 +73,7 @@ class LongQuestions:
         def answer() -> None:
             try:
                 with self._meter.under_way(caller.name):
-                    running.charge = self._curator.ask(caller, name, question, key, began=began, paid=paid)
+                    running.charge = self._curator.ask(caller, name, question, key, fresh=fresh, began=began, paid=paid)
             except BaseException as refused:
                 running.refused = refused
             finally:

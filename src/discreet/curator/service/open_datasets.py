@@ -16,6 +16,8 @@ from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
 from discreet.errors import BadData, DiscreetError
 from discreet.ledger.state import Dataset, Population
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Measure
 from discreet.query.plan.schema import EACH_ROW, Table
 from discreet.session.backend import Backend
 from discreet.session.copies import usual_works
@@ -38,6 +40,8 @@ class OpenDataset:
     plans: Plans
     originals: Originals = ()
     """The files of which it has prepared copies, as they were then."""
+    on_files: bool = True
+    """Whether its tables are files of this machine."""
 
     @property
     def backend(self) -> Backend:
@@ -48,6 +52,21 @@ class OpenDataset:
         """Whether the files of its copies have not changed since."""
         return all(file_facts(source) == facts for source, facts in self.originals)
 
+    def data_version(self, hidden: Callable[[str], str]) -> str | None:
+        """Which data these are: the owner's word, else what the files look like from outside; None if neither tells.
+
+        ``hidden`` hides a text by a key of the service: the size of a file tells how many rows it has.
+        """
+        if "version" in self.about:
+            return str(self.about["version"])
+        copied = [source for source, _ in self.originals]
+        tables = [schema.table for schema in self.session.schemas.values()]
+        sources = [*copied, *(table.source for table in tables if table.public or not copied)]
+        facts = [file_facts(source) if self.on_files else None for source in sources]
+        if any(fact is None or any("::" in path for path, *_ in fact.identity) for fact in facts):
+            return None  # a table of a database: its file may stay as it is while rows come
+        return f"files {hidden(repr(facts))[:16]}"
+
 
 def unit_column(unit: str | None) -> str:
     """The column of a table that names the unit, or leads to it.
@@ -56,6 +75,16 @@ def unit_column(unit: str | None) -> str:
     'visit_id'
     """
     return (unit or "").partition("->")[0].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class MadePreview:
+    """A preview, and what tells whether its answer is there already."""
+
+    shown: list[dict[str, Any]]
+    plan: str
+    """The hash of the plan."""
+    price: Event | Measure
 
 
 class Plans:
@@ -69,7 +98,7 @@ class Plans:
         self._most = most
         self._kept: OrderedDict[tuple[str, str], Query] = OrderedDict()
         self._quick: set[tuple[str, str]] = set()
-        self._shown: OrderedDict[Hashable, tuple[object, list[dict[str, Any]]]] = OrderedDict()
+        self._shown: OrderedDict[Hashable, tuple[object, MadePreview]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: tuple[str, str]) -> Query | None:
@@ -85,12 +114,12 @@ class Plans:
             if len(self._kept) > self._most:
                 self._quick.discard(self._kept.popitem(last=False)[0])
 
-    def shown(self, key: Hashable, seen: object) -> list[dict[str, Any]] | None:
+    def shown(self, key: Hashable, seen: object) -> MadePreview | None:
         """A preview that was made when the ledger had what it has now. To be looked at only."""
         shown = self._shown.get(key)
         return None if shown is None or shown[0] != seen else shown[1]
 
-    def show(self, key: Hashable, seen: object, preview: list[dict[str, Any]]) -> None:
+    def show(self, key: Hashable, seen: object, preview: MadePreview) -> None:
         """Keep a preview; the oldest one goes."""
         with self._lock:
             self._shown[key] = (seen, preview)
@@ -179,7 +208,8 @@ class OpenDatasets:
         except BaseException:
             engine.close()
             raise
-        return OpenDataset(declarations.write(dataset), session, engine, Plans(), originals)
+        on_files = dataset.engine() is None
+        return OpenDataset(declarations.write(dataset), session, engine, Plans(), originals, on_files)
 
     def _copied(self, name: str, session: Session, engine: Isolated) -> tuple[dict[str, Table], Originals]:
         """The tables with prepared copies for sources, and the files that were copied."""

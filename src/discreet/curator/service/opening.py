@@ -46,13 +46,13 @@ def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> Non
             str(configured.budget),
             f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget",
         )
-    same = [declarations.write(tables) for tables in (configured.tables, configured.tables.completed())]
+    same = [declarations.write(tables) for tables in (configured.declared, configured.declared.completed())]
     if registered is not None and (registered.retired or _declared(registered) in same):
         return
     try:
         curator.register(
             name,
-            configured.tables,
+            configured.declared,
             configured.population,
             budget=configured.budget if people is None else None,
             protects=configured.protects,

@@ -15,6 +15,7 @@ from discreet.answer import confidence_level
 from discreet.curator.service import serialize
 from discreet.exact import number, significant
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.derived import kept_numbers
 from discreet.query.answer.suggest import bounds_words
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.sql.dialects import OwnSpelling, frozen, respelled, utc_now
@@ -233,6 +234,15 @@ def program_for(question: AnyQuestion, backend: Backend, read: Read, check: Chec
     return question.program(backend, read, check)
 
 
+def question_of(query: str, parameters: Mapping[str, Any]) -> SqlQuestion | None:
+    """A question in SQL as a ledger keeps it; None if it is of another kind."""
+    if not parameters.keys() <= {"epsilon", "delta", "rho", "error", "confidence", "dialect", "asked_at", "same_as"}:
+        return None
+    given: dict[str, Any] = {name: parameters.get(name) for name in ("epsilon", "delta", "rho", "error", "confidence")}
+    spelled = {name: parameters.get(name) for name in ("dialect", "asked_at")}
+    return SqlQuestion(sql=OwnSpelling(query), price=Price(**given), **spelled)
+
+
 def stored_form(question: AnyQuestion, answers: Sequence[TableAnswer], backend: Backend) -> dict[str, Any]:
     """The answers as they are stored and sent."""
     confidence = number(question.price.confidence, "confidence")
@@ -240,7 +250,9 @@ def stored_form(question: AnyQuestion, answers: Sequence[TableAnswer], backend: 
     if isinstance(question, ProfileQuestion):
         about = question.histograms(backend)
         sent = [body | _in_words(ask, answer) for body, ask, answer in zip(sent, about, answers, strict=True)]
-    if not isinstance(question, WorkloadQuestion | ProfileQuestion):
+    if isinstance(question, SqlQuestion):
+        return sent[0] | {"numbers": kept_numbers(answers[0])}
+    if isinstance(question, SizesQuestion):
         return sent[0]
     return {"answers": sent, "confidence": sent[0]["confidence"], "cost": sent[0]["cost"]}
 

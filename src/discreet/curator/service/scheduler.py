@@ -70,7 +70,7 @@ class DueRuns:
                 self._advance(caller, schedule, day)
             elif self._curator.ledger.charge_of(schedule.analyst, schedule.key(day)) is None:
                 name, began = schedule.record.dataset, time.monotonic()
-                self._curator.ask(caller, name, schedule.question(), schedule.key(day), began=began)
+                self._curator.ask(caller, name, schedule.question(), schedule.key(day), fresh=True, began=began)
         except _DONE:
             return True
         except _LATER as error:

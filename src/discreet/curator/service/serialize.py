@@ -16,6 +16,7 @@ from discreet.curator.amounts import write_amount
 from discreet.curator.error_replies import log, where
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number
+from discreet.ledger.charges import Charge
 from discreet.ledger.records import ChargeRecord
 from discreet.ledger.standing import Standing
 from discreet.ledger.state import Population
@@ -105,6 +106,19 @@ def _consistent(answer: TableAnswer, confidence: Number, sent: dict[str, Any]) -
     except Exception as error:
         log.error("an answer could not be made consistent: %s", where(error))
         return None
+
+
+def library_line(charge: Charge) -> dict[str, Any]:
+    """An answer that is there: what was asked, when it was paid for and how much, and of which data it is."""
+    record = charge.record
+    return {
+        "number": charge.sequence,
+        "by": charge.entry.by,
+        "time": charge.entry.time,
+        "query": record.query,
+        "cost": str(charge.price),
+        "data": record.parameters["same_as"]["data"],
+    }
 
 
 # --- ledger ---------------------------------------------------------------------------------------------------------

@@ -14,16 +14,17 @@ import json
 import math
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from discreet.answer import confidence_level
 from discreet.curator.amounts import write_amount
 from discreet.curator.error_replies import Refusal, log, reply, where
 from discreet.curator.limits import Limits, Meter, check_number, check_size
@@ -40,7 +41,8 @@ from discreet.curator.service.copies.place import check_place
 from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
 from discreet.curator.service.job_questions import PublicationQuestion
-from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
+from discreet.curator.service.library import SAME, Library, Sameness, check_no_job, read_answer
+from discreet.curator.service.open_datasets import MadePreview, OpenDataset, OpenDatasets, unit_column
 from discreet.curator.service.people import OWNER, Role, Staff
 from discreet.curator.service.questions import (
     AnyQuestion,
@@ -51,6 +53,7 @@ from discreet.curator.service.questions import (
     WorkloadQuestion,
     accuracy,
     program_for,
+    question_of,
     stored_form,
 )
 from discreet.curator.service.readiness import Readiness
@@ -63,11 +66,12 @@ from discreet.errors import (
     DiscreetError,
     EngineFailed,
     LedgerBusy,
-    LedgerUnavailable,
+    LedgerMismatch,
     NotRegistered,
     ServiceBusy,
 )
 from discreet.ledger.charges import Charge
+from discreet.ledger.entries import write_event
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.receipts import paper_price, verify_paper
 from discreet.ledger.state import Dataset, Population, State, limits_of
@@ -76,6 +80,7 @@ from discreet.ledger.verify import verify_ledger
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.answer.derived import derived
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.schema import EACH_ROW
@@ -88,6 +93,8 @@ from discreet.session.synthetic import preview_publication
 Point = Callable[[str], None]
 ANONYMOUS_LIMITS = Limits(requests_per_second=Fraction(10), burst=60)
 """What one address may ask for without a valid token."""
+_SOURCES = 5
+"""Stored answers from which an answer is tried to be derived."""
 _SLACK = 5
 """Seconds after the deadline after which a charge without an answer is known to be lost."""
 
@@ -121,13 +128,6 @@ class _Unpaid:
         return [each | common for each in shown]
 
 
-def check_no_job(parts: Collection[str]) -> None:
-    """Refuse to show what a job has stored as an answer to a question."""
-    for kind, what in (("synthetic", "synthetic rows"), ("published", "tables")):
-        if kind in parts:
-            raise Refusal(404, "NotFound", f"this was charged for {what}: look at /api/{kind} and its number")
-
-
 class Curator:
     """Data sets, a ledger and analysts. Any number of threads may use it."""
 
@@ -143,6 +143,7 @@ class Curator:
         self.planning = Planning(config.limits)
         self.grid = Grid(float(config.quantum), config.grid)
         self.open_datasets = OpenDatasets(config)
+        self.library = Library(ledger)
         self.readiness = Readiness(ledger, _folders(config))
         self._clock = clock
         self.at = at
@@ -316,19 +317,27 @@ class Curator:
         registered, people = self.dataset(caller, name)
         opened = self.open(registered)
         question = question.fixed()
-        seen, same = self._seen(), None
-        if isinstance(question, SqlQuestion) and question.price.error is None:
-            same = (caller.name, question)
-            before = opened.plans.shown(same, seen)
-            if before is not None:
-                return before
-        unpaid = self._unpaid(opened, caller, name, question)
-        shown = unpaid.previews(question.program(unpaid.backend, *unpaid.reading), question.rows, people)
-        if isinstance(question, SqlQuestion):
-            opened.plans.note((caller.name, question.sql), time.monotonic() - began)
-        if same is not None:
-            opened.plans.show(same, seen, shown)
-        return shown
+        seen, kept = self._seen(), isinstance(question, SqlQuestion) and question.price.error is None
+        made = opened.plans.shown((caller.name, question), seen) if kept else None
+        if made is None:
+            unpaid = self._unpaid(opened, caller, name, question)
+            program = question.program(unpaid.backend, *unpaid.reading)
+            plan = Sameness.plan_of(question, program, opened.about)
+            made = MadePreview(unpaid.previews(program, question.rows, people), plan, program.price)
+            if isinstance(question, SqlQuestion):
+                opened.plans.note((caller.name, question.sql), time.monotonic() - began)
+            if kept:
+                opened.plans.show((caller.name, question), seen, made)
+        earlier = self._earlier(caller, registered, made, self._data(opened))
+        return [{**shown, "earlier": earlier} for shown in made.shown]
+
+    def _earlier(self, caller: Caller, dataset: Dataset, made: MadePreview, data: str | None) -> dict[str, Any] | None:
+        """The answer that whoever previews this would get for nothing, if there is one."""
+        charge = None
+        if data is not None:
+            with suppress(LedgerMismatch):  # asking it says so
+                charge = self.library.find(caller.name, dataset, Sameness(made.plan, data), made.price)
+        return None if charge is None else serialize.library_line(charge)
 
     def preview_plan(self, caller: Caller, name: str, question: PlanQuestion) -> dict[str, Any]:
         """What each question of a plan gets, what all would cost together, and their error bars. Free."""
@@ -385,13 +394,16 @@ class Curator:
         question: AnyQuestion,
         key: str | None = None,
         *,
+        fresh: bool = False,
         began: float | None = None,
         paid: Callable[[int, Callable[[], None]], None] = lambda *_: None,
     ) -> Charge:
         """Pay for what is asked and answer it; the answer is in the charge that comes back, as it is stored.
 
-        ``began`` is when the request came, by ``time.monotonic``: the answer is then stored on the grid of time.
-        ``paid`` is called with the number of the charge, before the data is read, and with what stops the engine.
+        An answer to the same query of the same data that was paid for with at least this comes back for nothing, with
+        ``again``; ``fresh`` pays for another one. ``began`` is when the request came, by ``time.monotonic``: the answer
+        is then stored on the grid of time. ``paid`` is called with the number of the charge, before the data is read,
+        and with what stops the engine.
         """
         registered, _ = self.dataset(caller, name)
         opened = self.open(registered)
@@ -405,8 +417,18 @@ class Curator:
             with self.planning.limited():
                 program = program_for(question, backend, *reading)
             self.at("planned")
+            data = self._data(opened)
+            if data is not None and budget_store.noted is None:
+                rows = Sameness.rows_of(program.answer.quote.questions)
+                same = Sameness(Sameness.plan_of(question, program, opened.about), data, rows)
+                earlier = None if fresh else self.library.find(caller.name, registered, same, program.price)
+                if earlier is not None:
+                    return replace(earlier, again=True)
+                budget_store.note({SAME: {**asdict(same), "rows": list(rows)}})
             with opened.engine.reserved(caller.name):
                 stored, words = self._answered(backend, question, program, budget_store)
+            if data is not None and data != self._data(opened):
+                stored = dump({**json.loads(stored), "data_changed": True})  # while they were read: of neither version
         except AlreadyCharged as before:
             return self._again(before.charge)
         charge = budget_store.charge
@@ -418,6 +440,33 @@ class Curator:
         if charge.sequence in cancelled_charges(self.ledger.look()):
             stored, words = dump(CANCELLED), None
         return self.ledger.store_answer(charge, stored, accuracy=words)
+
+    def derived(self, caller: Caller, name: str, question: SqlQuestion) -> tuple[Charge, dict[str, Any]]:
+        """What follows from a stored answer alone, with the charge of that one; free. NotFound if nothing does.
+
+        The plan of that answer is made again, and must have the event that was charged: then its noise is known.
+        """
+        registered, _ = self.dataset(caller, name)
+        opened = self.open(registered)
+        data, question = self._data(opened), question.fixed()
+        unpaid = self._unpaid(opened, caller, name, question)
+        (query,) = question.queries(*unpaid.reading)
+        level = confidence_level(question.price.confidence)
+        if data is not None and query.values is None:
+            rows = Sameness.rows_of([query.prepared])
+            for charge in islice(self.library.about(caller.name, registered, data, rows), _SOURCES):
+                numbers, record = read_answer(charge).get("numbers"), charge.record
+                earlier = question_of(record.query, record.parameters)
+                if numbers is None or earlier is None:
+                    continue
+                program = earlier.program(unpaid.backend, *unpaid.reading)
+                if len(program.steps) > 1 or write_event(program.price) != record.event:
+                    continue
+                quote = program.answer.quote
+                made = derived(query.prepared, query.plan.outcome, quote, quote.questions[0], numbers, charge.sequence)
+                if made is not None:
+                    return charge, serialize.answer_for_client(made, level)
+        raise Refusal(404, "NotFound", "no stored answer has the numbers from which this would follow")
 
     def charged_before(self, caller: Caller, name: str, question: AnyQuestion, key: str) -> Charge | None:
         """What was charged for this question under this key, without waiting for an engine; KeyReused for another."""
@@ -437,7 +486,14 @@ class Curator:
         if isinstance(question, SqlQuestion | WorkloadQuestion):
             question = question.fixed(None if before is None else before.record.parameters.get("asked_at"))
         query, parameters, key = question.query, question.parameters, key or secrets.token_hex(16)
-        return question, RetryBudget(self.ledger, name, caller.name, key=key, query=query, parameters=parameters)
+        budget_store = RetryBudget(self.ledger, name, caller.name, key=key, query=query, parameters=parameters)
+        if before is not None:  # the key decides, whatever the data are by now
+            budget_store.note({name: value for name, value in before.record.parameters.items() if name == SAME})
+        return question, budget_store
+
+    def _data(self, opened: OpenDataset) -> str | None:
+        """Which data an answer would be about now; None if that is not known."""
+        return opened.data_version(self.ledger.owner.hidden)
 
     def _answered(
         self, backend: Backend, question: AnyQuestion, program: Program, budget_store: LedgerBudget
@@ -526,6 +582,29 @@ class Curator:
             raise Refusal.nothing_here()
         return charge
 
+    def shown_answer(self, caller: Caller, sequence: int) -> Charge:
+        """The same, or one that is shared: about a data set that one may ask now, and that keeps no answers apart."""
+        with suppress(Refusal):
+            return self.answer(caller, sequence)
+        try:
+            charge = self.ledger.charge(sequence)
+            dataset, _ = self.dataset(caller, charge.record.dataset)
+        except NotRegistered:
+            raise Refusal.nothing_here() from None
+        if caller.role is not Role.ANALYST or not self.library.shares(charge, dataset):
+            raise Refusal.nothing_here()
+        return charge
+
+    def shared_answers(
+        self, caller: Caller, name: str, search: str = "", before: int | None = None
+    ) -> tuple[str | None, Iterator[Charge]]:
+        """Which data a data set has now, and the answers about it that one may see, the newest first."""
+        dataset, _ = self.dataset(caller, name)
+        if caller.role is not Role.ANALYST and not caller.reads(dataset.population):
+            raise Refusal.nothing_here()
+        analyst = caller.name if caller.role is Role.ANALYST else None
+        return self._data(self.open(dataset)), self.library.listed(analyst, dataset, search, before)
+
     def receipt(self, caller: Caller, sequence: int) -> Charge:
         """A charge, of which one may see what was asked and paid: one's own, or of a budget that one oversees."""
         try:
@@ -612,11 +691,3 @@ def _datasets(state: State, caller: Caller) -> dict[str, Dataset]:
     analyst = state.analysts.get(caller.name)
     caps: Mapping[str, object] = {} if analyst is None else analyst.caps
     return {name: dataset for name, dataset in present.items() if dataset.population in caps}
-
-
-def read_answer(charge: Charge) -> dict[str, Any]:
-    """The stored answer of a charge."""
-    if charge.answer is None:
-        raise LedgerUnavailable("this query has no stored answer")
-    answer: dict[str, Any] = json.loads(charge.answer)
-    return answer

@@ -51,7 +51,7 @@ export async function askView(place) {
       state.expected = took.get(draft.sql.trim()) ?? Math.max(0, ...[...took.values()].slice(-5));
       state.affordable = data.affordable;
       drawPreview(preview, data, draft, state, soon);
-      drawEarlier();
+      drawEarlier(data.earlier);
       drawButton(draft.mode === "price" ? cost({ [state.unit]: draft.epsilon }) : cost({ epsilon: data.price_epsilon, rho: data.price_epsilon === null ? data.price.rho : null }));
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -63,15 +63,20 @@ export async function askView(place) {
   };
   const soon = later(lookAhead, 250);
 
-  /** The same question was answered before: its answer is still there. */
-  function drawEarlier() {
-    const same = (one) => one.answered && one.dataset === draft.dataset && one.query === draft.sql.trim() && !one.parameters.workload;
-    state.earlier = state.charges.findLast(same);
-    show(before, state.earlier ? h("p", { class: "earlier" }, `You have this answer from ${when(state.earlier.time)}: `,
-      h("a", { href: `#history/${state.earlier.number}` }, "show it (free)"), ".") : null);
+  /** The same query of the same data was answered for at least this cost: its answer is free. */
+  function drawEarlier(earlier) {
+    state.earlier = earlier;
+    if (!earlier) { show(before); return; }
+    const position = state.charges.findIndex((one) => one.number === earlier.number) + 1;
+    const look = async () => {
+      try { show(result, answerView({ ...await get(at("answers", earlier.number)), paid_before: true }, position)); } catch (error) { show(result, complaint(error)); }
+    };
+    show(before, h("p", { class: "earlier" }, `${position ? "You have this answer" : `${earlier.by} has this answer`} from ${when(earlier.time)}: `,
+      h("button", { class: "plain", id: "show", onclick: look }, "show it (free)"), " or run it again."));
   }
 
-  function ask() { pay("questions", { ...question(), key: newKey() }); }
+  /** What is known to be there is paid again only by this button, which says so. */
+  function ask() { pay("questions", { ...question(), key: newKey(), fresh: Boolean(state.earlier) }); }
 
   async function profile(table) {
     if (draft.mode !== "price") { show(result, h("p", { class: "complaint" }, "A profile has a cost: set the cost beside the query first.")); return; }

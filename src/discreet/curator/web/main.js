@@ -6,6 +6,7 @@ import { askView } from "./ask.js";
 import { boardsView } from "./boards.js";
 import { historyView } from "./history.js";
 import { learnView } from "./learn.js";
+import { libraryView } from "./library.js";
 import * as signOn from "./signon.js";
 import { requestsView } from "./requests.js";
 import { schedulesView } from "./schedules.js";
@@ -16,7 +17,7 @@ import { verifyView } from "./verify.js";
 import { alertsView, profilesView } from "./watch.js";
 
 const VIEWS = {
-  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], schedules: ["Schedules", schedulesView], requests: ["Requests", requestsView], synthetic: ["Rows", syntheticView], tables: ["Tables", tablesView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
+  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], library: ["Library", libraryView], schedules: ["Schedules", schedulesView], requests: ["Requests", requestsView], synthetic: ["Rows", syntheticView], tables: ["Tables", tablesView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
   owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], requests: ["Requests", requestsView], profiles: ["Profiles", profilesView], ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
   steward: { requests: ["Requests", requestsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },
   auditor: { ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], verify: ["Verify", verifyView], learn: ["Learn", learnView] },

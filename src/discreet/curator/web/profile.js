@@ -21,7 +21,7 @@ export function profileView(data, position) {
     data.answer.answers.map(picture),
     h("div", { class: "actions" },
       h("button", { onclick: () => download(`card-${data.number}.json`, data.card) }, "Release card"),
-      h("button", { onclick: () => download(`receipt-${data.number}.json`, data.receipt) }, "Receipt")));
+      data.receipt ? h("button", { onclick: () => download(`receipt-${data.number}.json`, data.receipt) }, "Receipt") : null));
 }
 
 function picture(answer) {

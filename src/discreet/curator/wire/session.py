@@ -158,7 +158,7 @@ class Session:
         key, shown = price.pop("key", None), _Columns(query, price)
         return Work(lambda: shown.columns, lambda: self._release(query, price, key, shown))
 
-    def _release(self, query: RemoteQuery, price: Mapping[str, str], key: str | None, shown: _Columns) -> Result:
+    def _release(self, query: RemoteQuery, price: Mapping[str, Any], key: str | None, shown: _Columns) -> Result:
         columns = shown.columns  # whatever is refused is refused before the payment
         answer = query.release(**price, key=key)
         try:
