@@ -26,7 +26,19 @@ from discreet.query.functions.typed_values import (
 )
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import (
+    LARGEST,
+    Boolean,
+    Date,
+    Duration,
+    Kind,
+    Number,
+    Real,
+    Seconds,
+    Text,
+    Timestamp,
+    Value,
+)
 
 _QUOTED = {Text, Number}
 FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -138,7 +150,7 @@ def as_integer(x: Typed) -> Typed:
 
 def truth_of(x: Typed) -> Typed:
     """A number as whether it is not 0; anything else as it is."""
-    if not isinstance(x.kind, Number) or isinstance(x.kind, Duration):
+    if not isinstance(x.kind, Number) or isinstance(x.kind, Seconds):
         return x
     return _truth(_compare_numbers("ne", x, Typed(Number(Fraction(1), 0, 0), False, lowered=Literal(0))), x)
 
@@ -179,6 +191,11 @@ def read_as(x: Typed, kind: Kind) -> Typed:
     text = constant(x)
     if isinstance(kind, Boolean) and isinstance(x.kind, Number) and value_of(x) in (0, 1):
         return Typed(kind, nullable=False, keys=(bool(text),), lowered=Literal(bool(text)))
+    if isinstance(text, str) and isinstance(kind, Seconds):
+        cells = kind.cells_of(text)
+        if cells is None:
+            refuse(f"a text beside {words(replace(x, kind=kind))} must be written as {kind.WRITTEN}")
+        return Typed(type(kind)(Fraction(1), cells, cells), False, (cells,), lowered=Literal(cells))
     if isinstance(text, str) and isinstance(kind, Number):
         return _literal_number(text)
     if not isinstance(text, str) or not isinstance(kind, (Date, Timestamp)):
@@ -249,8 +266,11 @@ def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
     if isinstance(first, Number):
         plain = [replace(p, kind=Number(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)]
         real = list(align(plain, what))
-        if isinstance(first, Duration):
-            real = [replace(p, kind=Duration(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)]
+        if isinstance(first, Seconds):
+            kind_of_all = type(first)
+            real = [
+                replace(p, kind=kind_of_all(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)
+            ]
     unified = iter(real)
     return union([p.kind for p in real]), tuple(p if is_null_literal(p) else next(unified) for p in parts)
 

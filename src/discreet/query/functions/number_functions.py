@@ -27,7 +27,7 @@ from discreet.query.functions.released_values import (
 from discreet.query.functions.typed_values import Typed, expect
 from discreet.query.plan.evaluate import add_days
 from discreet.query.plan.expressions import Literal
-from discreet.query.plan.types import Date, Duration, Number, Text, Timestamp
+from discreet.query.plan.types import Date, Number, Seconds, Text, Timestamp
 
 _MOST_DIGITS = 400
 
@@ -36,7 +36,7 @@ def _add(x: Typed, y: Typed) -> Typed:
     """A sum; of a date and a number of days, a date."""
     if isinstance(y.kind, Date) and isinstance(x.kind, Number):
         x, y = y, x
-    if isinstance(x.kind, Duration) or isinstance(y.kind, Duration):
+    if isinstance(x.kind, Seconds) or isinstance(y.kind, Seconds):
         return durations.total("add", x, y)
     return dates.later(x, y) if isinstance(x.kind, Date) else arithmetic.add(x, y)
 
@@ -45,7 +45,7 @@ def _sub(x: Typed, y: Typed) -> Typed:
     """A difference; of two dates in days, of a date and a number of days a date."""
     if isinstance(x.kind, Date) and isinstance(y.kind, Date):
         return dates.days_between(y, x)
-    if isinstance(x.kind, Duration) or isinstance(y.kind, Duration):
+    if isinstance(x.kind, Seconds) or isinstance(y.kind, Seconds):
         return durations.total("sub", x, y)
     if isinstance(x.kind, (Date, Timestamp)) and isinstance(y.kind, (Date, Timestamp)):
         return durations.difference(x, y)

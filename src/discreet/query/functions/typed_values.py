@@ -9,7 +9,20 @@ from discreet.errors import BadQuestion
 from discreet.messages import Message, message
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.names import quoted
-from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import (
+    LARGEST,
+    Boolean,
+    Date,
+    Duration,
+    Kind,
+    Number,
+    Real,
+    Seconds,
+    Text,
+    TimeOfDay,
+    Timestamp,
+    Value,
+)
 
 DECLARE_ITS_BOUNDS = message("declare_its_bounds")
 
@@ -95,6 +108,7 @@ def reach(kind: Number) -> int:
 _WORDS: dict[type, str] = {
     Number: "a number",
     Duration: "a duration",
+    TimeOfDay: "a time of day",
     Real: "a number without bounds",
     Text: "text",
     Boolean: "true or false",
@@ -143,8 +157,8 @@ def number(x: Typed, what: str) -> Number:
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if isinstance(x.kind, Real):
         refuse(f"{what} needs a number with bounds", bound(x))
-    if isinstance(x.kind, Duration):
-        refuse(f"{what} needs a number, and this is a duration; EXTRACT(EPOCH FROM x) is its number of seconds")
+    if isinstance(x.kind, Seconds):
+        refuse(f"{what} needs a number, and this is {words(x)}; EXTRACT(EPOCH FROM x) is its number of seconds")
     if not isinstance(x.kind, Number):
         refuse(f"{what} needs a number, and this is {words(x)}")
     return x.kind

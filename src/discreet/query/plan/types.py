@@ -7,10 +7,11 @@ numbers when they are read (their declared bounds give the step), or can only be
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 LARGEST = 1 << 62
 """No number has more cells than this; typing keeps what is computed from two of them within 64 bits."""
@@ -40,8 +41,45 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Duration(Number):
-    """A number of seconds that is how long something lasts: it is read, compared and summed, and nothing else."""
+class Seconds(Number):
+    """A number of seconds that stands for something else: it is compared with its like, read by EXTRACT, and is a
+    number only as its EPOCH. What else can be done with it is in its file in ``query/functions``.
+    """
+
+    WRITTEN: ClassVar[str] = "an INTERVAL '2 days'"
+    """How a constant of it is written."""
+
+    @staticmethod
+    def cells_of(text: str) -> int | None:
+        """What a constant text beside it says; None if it says none."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Duration(Seconds):
+    """How long something lasts: it is added to its like, too, and its aggregates are numbers of seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOfDay(Seconds):
+    """When in a day, to the second: seconds since midnight."""
+
+    WRITTEN: ClassVar[str] = "22:30 or 22:30:00"
+
+    @staticmethod
+    def cells_of(text: str) -> int | None:
+        """The seconds of a text such as 22:30 or 22:30:00.
+
+        >>> TimeOfDay.cells_of("22:30"), TimeOfDay.cells_of("24:00")
+        (81000, None)
+        """
+        clock = _CLOCK.fullmatch(text)
+        return (
+            None if clock is None else sum(int(part or 0) * n for part, n in zip(clock.groups(), _PARTS, strict=True))
+        )
+
+
+_CLOCK, _PARTS = re.compile("([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:[.]0{1,6})?)?"), (3600, 60, 1)
 
 
 @dataclass(frozen=True, slots=True)
