@@ -16,7 +16,6 @@ from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.primitives import PRIMITIVES
 from tests.helpers.works import DIALECTS, EXPERIMENTAL, PARSERS, X, f
 
-
 OF_THREE = {"regexp_extract", "regexp_replace_first", "regexp_replace_all", "unnest", "unnest_outer", "element"}
 """What other databases refuse by name; Spark has no word for the first match alone."""
 

@@ -17,7 +17,7 @@ from discreet.query.functions.record import ATOM, Arguments, Form, Function, Wri
 from discreet.query.functions.released_values import as_text, primitive
 from discreet.query.functions.typed_values import Typed, bound, integer_literal, is_null_literal, plain, refuse, words
 from discreet.query.plan.expressions import Call, Literal
-from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Real, Text, TimeOfDay, Timestamp
+from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Real, Temporal, Text, TimeOfDay, Timestamp
 
 _DIGITS = 17
 """So many digits, and one more to round by, are cells below 2^62."""
@@ -139,7 +139,7 @@ def _cast_date(x: Typed) -> Typed:
 
 
 def _cast_timestamp(x: Typed) -> Typed:
-    if isinstance(x.kind, (Date, Timestamp)):
+    if isinstance(x.kind, Temporal):
         return plain(as_timestamp(x))
     return _no_cast(x, "TIMESTAMP")
 

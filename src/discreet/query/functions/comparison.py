@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from fractions import Fraction
+from functools import reduce
 from math import ceil, floor
 
 from discreet.query.functions.arithmetic import align, call, common_step, made, value_of, within
@@ -35,6 +36,7 @@ from discreet.query.plan.types import (
     Number,
     Real,
     Seconds,
+    Temporal,
     Text,
     Timestamp,
     Value,
@@ -181,7 +183,7 @@ def _how_to_compare(*parts: Typed) -> str:
         case kinds if kinds == {Duration, Number}:
             return "; two dates differ by a number of days, as in > 2, and two times by an INTERVAL '2 days'"
         case kinds if Number in kinds and kinds & {Date, Timestamp}:
-            moment = next(shown(part) for part in parts if isinstance(part.kind, Date | Timestamp))
+            moment = next(shown(part) for part in parts if isinstance(part.kind, Temporal))
             return f"; write DATE '2025-01-31', or take a part: YEAR({moment})"
     return ""
 
@@ -198,7 +200,7 @@ def read_as(x: Typed, kind: Kind) -> Typed:
         return Typed(type(kind)(Fraction(1), cells, cells), False, (cells,), lowered=Literal(cells))
     if isinstance(text, str) and isinstance(kind, Number):
         return _literal_number(text)
-    if not isinstance(text, str) or not isinstance(kind, (Date, Timestamp)):
+    if not isinstance(text, str) or not isinstance(kind, Temporal):
         return x
     moment = text_to_moment(text)
     if moment is None:
@@ -281,19 +283,7 @@ def _cells(kind: Number) -> tuple[int, int]:
 
 def union(kinds: Sequence[Kind]) -> Kind:
     """The least kind that holds them all; they are of one sort, numbers on one step."""
-    first = kinds[0]
-    if isinstance(first, Number):
-        numbers = [k for k in kinds if isinstance(k, Number)]
-        return type(first)(numbers[0].step, min(k.low for k in numbers), max(k.high for k in numbers))
-    if isinstance(first, Date):
-        dates = [k for k in kinds if isinstance(k, Date)]
-        return Date(min(k.low for k in dates), max(k.high for k in dates))
-    if isinstance(first, Timestamp):
-        times = [k for k in kinds if isinstance(k, Timestamp)]
-        return Timestamp(min(k.low for k in times), max(k.high for k in times))
-    if isinstance(first, Text):
-        return Text(longest(kinds, max))
-    return first
+    return reduce(lambda a, b: a.joined(b), kinds)
 
 
 def longest(kinds: Sequence[Kind], together: Callable[[Iterable[int]], int]) -> int | None:

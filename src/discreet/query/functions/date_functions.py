@@ -17,7 +17,7 @@ from discreet.query.functions.released_values import as_moment, is_number, primi
 from discreet.query.functions.typed_values import Typed, expect, refuse, text_literal
 from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import Date, Seconds, Text, Timestamp
+from discreet.query.plan.types import Seconds, Temporal, Text
 
 _UNITS = frozenset({"year", "quarter", "month", "week", "day"})
 
@@ -156,7 +156,7 @@ def _pieces(form: str) -> list[tuple[str, _Code | None]] | None:
 
 def _strftime(x: Typed, form: Typed) -> Typed:
     """Text of fixed codes: each is a piece of the ISO text, or a number in a fixed width."""
-    expect(x, (Date, Timestamp), "STRFTIME", "a date or a time")
+    expect(x, Temporal, "STRFTIME", "a date or a time")
     pieces = _pieces(text_literal(form, "the form of STRFTIME"))
     if not pieces or not any(code for _, code in pieces):
         refuse(f"the form of STRFTIME is a text with one of {' '.join(f'%{code}' for code in _CODES)}")

@@ -1,7 +1,8 @@
-"""Durations: the difference of two times, and INTERVAL; and what they share with times of day. To an engine they are whole seconds, like any other number.
+"""Durations: the difference of two times, and INTERVAL; and what they share with times of day.
 
-A duration is compared with durations, added to them, and read by EXTRACT; where a number is wanted it is refused, with
-EPOCH as the way out. Its aggregates are released as numbers of seconds.
+To an engine they are whole seconds, like any other number. A duration is compared with durations, added to them, and
+read by EXTRACT; where a number is wanted it is refused, with EPOCH as the way out. Its aggregates are released as
+numbers of seconds.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from discreet.query.functions.arithmetic import call
 from discreet.query.functions.durations import part_of
 from discreet.query.functions.record import ATOM, Arguments, Function, Written
 from discreet.query.functions.typed_values import Typed, expect, plain
-from discreet.query.plan.expressions import Call, Expression, Literal
+from discreet.query.plan.expressions import Expression, Literal
 from discreet.query.plan.types import Text, TimeOfDay, Timestamp
 
 DAY = 86_400
@@ -82,6 +82,6 @@ TIMES_OF_DAY = (
     Function("cast_time", "CAST(x AS TIME)", "The time of day of a time, to the second; of text, one written as 22:30.",
              _cast_time, ("EXTRACT(EPOCH FROM CAST(TIMESTAMP '2024-02-29 13:05:09' AS TIME))", 47_109), (1, 1),
              _seconds, sql=(), types=("TIME",), form=_form, method="cast",
-             more=(("CAST('22:' || '30' AS TIME) > TIME '22:00'", True), ("TIME '22:30' BETWEEN '22:00' AND '23:00'", True),
-                   ("CAST(TIME '09:05' AS TEXT)", "09:05:00"))),
+             more=(("CAST('22:' || '30' AS TIME) > TIME '22:00'", True),
+                   ("TIME '22:30' BETWEEN '22:00' AND '23:00'", True), ("CAST(TIME '09:05' AS TEXT)", "09:05:00"))),
 )  # fmt: skip

@@ -52,7 +52,7 @@ from discreet.query.plan.nodes import (
     parts_of,
 )
 from discreet.query.plan.schema import Caps
-from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, TimeOfDay, Timestamp
+from discreet.query.plan.types import Boolean, Kind, Number, Real, Temporal, TimeOfDay
 from discreet.query.typing.declared_bounds import bounded, notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import meet
@@ -328,7 +328,7 @@ def _measured(measure: Measure, source: Lowered) -> LoweredMeasure:
     if aggregate is Aggregate.QUANTILE and (measure.level is None or not 0 <= Fraction(measure.level) <= 1):
         refuse("the level of a quantile lies between 0 and 1")
     arguments = tuple(bounded(as_number(x) if x.untyped else x) for x in arguments)
-    if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
+    if isinstance(arguments[0].kind, Temporal) and aggregate in _OF_MOMENTS:
         days, span = since(arguments[0], what)
         return LoweredMeasure(measure, (days,), where, span, open=not has_bounds(arguments[0]))
     numbers = tuple(_as_cells(x, what) for x in arguments)
@@ -340,7 +340,7 @@ def _as_cells(x: Typed, what: str) -> Typed:
     if isinstance(x.kind, Boolean):
         return as_integer(x)
     if not isinstance(x.kind, (Number, Real)):
-        moment = isinstance(x.kind, (Date, Timestamp))
+        moment = isinstance(x.kind, Temporal)
         hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else _NO_NUMBER
         raise Unsupported(f"{what} of {words(x)}", hint)
     return as_cells(x)

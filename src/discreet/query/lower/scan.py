@@ -12,7 +12,7 @@ from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered,
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Elements, Join, Project, Relation, Scan
 from discreet.query.plan.schema import EACH_ELEMENT, EACH_ROW, MOST_STEPS, Schema, Stored, StoredKind, own_step
-from discreet.query.plan.types import LARGEST, Date, Kind, Number, Seconds, Text, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Kind, Number, Seconds, Temporal, Text, Value
 from discreet.query.typing.infer import no_such
 from discreet.query.typing.untyped import read_from_text
 
@@ -123,7 +123,7 @@ def stored_kind(stored: Stored, declared: Kind) -> Kind:
             if stored.kind is not StoredKind.REAL and step > own_step(stored):  # no more digits than a DECIMAL has
                 end = min(end, int((MOST_STEPS - 1) * own_step(stored) / step))
             return Number(step, -end, end)
-        case Date() | Timestamp():
+        case Temporal():
             return type(declared)()
         case _:
             return declared
@@ -166,7 +166,7 @@ def _filled(read: Expression, kind: Kind) -> Expression:
     match kind:
         case Number(low=low, high=high):
             return Call("coalesce", (read, Literal(min(max(0, low), high))))
-        case Date(low=first) | Timestamp(low=first):
+        case Temporal(low=first):
             return Call("coalesce", (read, Literal(first)))
         case _:
             return read
