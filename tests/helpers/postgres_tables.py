@@ -42,6 +42,8 @@ def sql_type(kind: pa.DataType) -> str:
         return "timestamptz" if kind.tz else "timestamp"
     if pa.types.is_dictionary(kind):
         return 'text COLLATE "any case"'
+    if pa.types.is_time(kind):
+        return "time"
     if pa.types.is_list(kind):
         return f"{sql_type(kind.value_type)}[]"
     return _SIMPLE[kind]

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.query.functions import catalogue
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Text, Timestamp
+from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Text, TimeOfDay, Timestamp
 from discreet.query.typing.infer import TypedColumn, typed
 from tests.helpers.examples import COLUMNS, over_columns
 from tests.helpers.examples import FIELDS as EXAMPLE_FIELDS
@@ -150,6 +150,7 @@ _TEMPLATES: dict[type, list[tuple[str, list[Any]]]] = {
         ("coalesce", [Timestamp, [Date, Timestamp]]),
     ],
     Duration: [],  # asked by test_durations.py
+    TimeOfDay: [],  # asked by test_times_of_day.py
 }
 _OF = {name: type(kind) for name, kind in COLUMNS.items()}
 for _name in sorted(set(catalogue.FUNCTIONS) - {name for some in _TEMPLATES.values() for name, _ in some}):

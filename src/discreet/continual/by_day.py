@@ -26,7 +26,7 @@ from discreet.query.plan.nodes import (
     UnitWindows,
 )
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.types import Date, Timestamp
+from discreet.query.plan.types import Date, Temporal
 
 ADDED = frozenset({Aggregate.COUNT, Aggregate.SUM, Aggregate.AVG})
 """What can be added up over days."""
@@ -39,7 +39,7 @@ class ByDay:
     question: Question
     table: str
     column: str
-    kind: Date | Timestamp
+    kind: Temporal
 
     def on(self, day: date) -> Question:
         """The question, of the rows of this day alone."""
@@ -73,7 +73,7 @@ def by_day(question: Question, column: str, schemas: Mapping[str, Schema]) -> By
     if len(private) != 1:
         raise BadQuestion("a dashboard reads one private table, once: join it with public tables only")
     field = schemas[private[0]].fields.get(column)
-    if field is None or not isinstance(field.kind, (Date, Timestamp)):
+    if field is None or not isinstance(field.kind, Temporal):
         raise BadParameter("by", column, f"must be a column of dates or times of {private[0]}")
     if len(question.sets) != 1:
         raise BadQuestion("a dashboard has one grouping: ask ROLLUP, CUBE and GROUPING SETS as dashboards of their own")

@@ -1,6 +1,7 @@
 """UNNEST: each element of a list in a row of its unit, the same on every engine; and no unit reaches farther for it."""
 
 from itertools import product
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -21,7 +22,8 @@ from discreet.query.plan.work import (
     WorkKey,
 )
 from tests.contracts.engines.lab import ORACLE, READ, UNIT, Lab, agree, every_storage, f
-from tests.contracts.engines.test_sensitivity import Asked, refutations
+from tests.contracts.engines.random_works import Asked
+from tests.contracts.engines.test_sensitivity import refutations
 
 TEXTS = [["a", "b"], [], None, ["a", "a", "é"], [None, "a "], [""], ["A", "it's", "b\\"]]
 NUMBERS = [[1, -2], [7], [], None, [None, 3, 3], [2**62, -(2**62)], [0]]
@@ -47,7 +49,7 @@ def works() -> list[AnyWork]:
     cells = (RowSum(Literal(1)), RowSum(Column("x")))
     made: list[AnyWork] = []
     for source in (rows(), rows(outer=True), rows(numbered=True)):
-        base = {"source": source, "unit": UNIT}
+        base: dict[str, Any] = {"source": source, "unit": UNIT}
         made += [
             Work(keys=(), cells=cells, weights=Weights(form=Form.ROWS, cap=3, scale=1 << 20), **base),
             Work(keys=keys, cells=cells, weights=Weights(form=Form.L2, cap=4, scale=1 << 20, per_group=2), **base),

@@ -16,12 +16,15 @@ from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.primitives import PRIMITIVES
 from tests.helpers.works import DIALECTS, EXPERIMENTAL, PARSERS, X, f
 
+OF_THREE = {"regexp_extract", "regexp_replace_first", "regexp_replace_all", "unnest", "unnest_outer", "element"}
+"""What other databases refuse by name; Spark has no word for the first match alone."""
+
 
 def test_every_primitive_is_written_in_every_dialect() -> None:
     assert WRITTEN == PRIMITIVES
     words = set(DUCKDB.templates) | set(POSTGRES.templates) | set(SPARK.templates)
     for dialect in DIALECTS:
-        assert words - set(dialect.templates) <= {"in_many"}
+        assert words - set(dialect.templates) <= {"in_many"} | OF_THREE
         assert set(COMMON) <= set(dialect.templates)
 
 

@@ -55,6 +55,7 @@ _ARROW: dict[StoredKind, Any] = {
     StoredKind.TEXT: pa.string(),
     StoredKind.BOOLEAN: pa.bool_(),
     StoredKind.DATE: pa.date32(),
+    StoredKind.TIME: pa.time64("us"),
     StoredKind.TIMESTAMP: pa.timestamp("us"),
 }
 
@@ -423,6 +424,8 @@ def _value(stored: Stored, declared: Declared, chance: random.Random) -> Any:
         case StoredKind.DATE:
             pool = [date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]
             pool += [d for d in (declared.low, declared.high) if isinstance(d, date)]
+        case StoredKind.TIME:
+            pool = [time(0), time(23, 59, 59, 999999), time(9, 30)]
         case _:
             pool = [datetime(1970, 1, 1), datetime(2024, 2, 29, 23, 59, 59, 999999)]
             ends = [d for d in (declared.low, declared.high) if isinstance(d, date)]

@@ -43,6 +43,7 @@ _PLAIN = {
     "UUID": StoredKind.TEXT,
     "BOOLEAN": StoredKind.BOOLEAN,
     "DATE": StoredKind.DATE,
+    "TIME": StoredKind.TIME,
     "TIMESTAMP": StoredKind.TIMESTAMP,
     "TIMESTAMP_S": StoredKind.TIMESTAMP,
     "TIMESTAMP_MS": StoredKind.TIMESTAMP,

@@ -7,7 +7,7 @@ UTC and cut down to the microsecond (towards the past). Text that is not UTF-8 i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -63,6 +63,7 @@ KINDS: tuple[tuple[type, StoredKind], ...] = (  # the first that fits: True is a
     (str, StoredKind.TEXT),
     (datetime, StoredKind.TIMESTAMP),
     (date, StoredKind.DATE),
+    (time, StoredKind.TIME),
 )
 
 
@@ -129,6 +130,7 @@ def _of_arrow(kind: pa.DataType) -> Stored:
         (pa.types.is_string_view, StoredKind.TEXT),
         (pa.types.is_boolean, StoredKind.BOOLEAN),
         (pa.types.is_date, StoredKind.DATE),
+        (pa.types.is_time, StoredKind.TIME),
         (pa.types.is_timestamp, StoredKind.TIMESTAMP),
     )
     return Stored(next((stored for fits, stored in tests if fits(kind)), StoredKind.OTHER), type=str(kind))

@@ -43,6 +43,7 @@ _KINDS = {
     **dict.fromkeys(("uuid", "json", "jsonb"), StoredKind.TEXT),
     "bool": StoredKind.BOOLEAN,
     "date": StoredKind.DATE,
+    "time": StoredKind.TIME,
     "timestamp": StoredKind.TIMESTAMP,
     "timestamptz": StoredKind.TIMESTAMP,
 }
@@ -54,6 +55,7 @@ _READ = {  # always a cast to what we compute with: should the owner change a ty
     StoredKind.TEXT: '(CAST({0} AS TEXT) COLLATE "C")',  # units too: under a loose collation two people would be one
     StoredKind.BOOLEAN: "{0}",
     StoredKind.DATE: "{0}",
+    StoredKind.TIME: "{0}",
     StoredKind.TIMESTAMP: "{0}",
 }
 _READ_LIST = {StoredKind.INTEGER: "CAST({0} AS BIGINT[])", StoredKind.TEXT: "CAST({0} AS TEXT[])"}

@@ -40,6 +40,7 @@ _SORTS = {
     StoredKind.TEXT: Sort.TEXT,
     StoredKind.BOOLEAN: Sort.BOOLEAN,
     StoredKind.DATE: Sort.DATE,
+    StoredKind.TIME: Sort.OTHER,
     StoredKind.TIMESTAMP: Sort.TIMESTAMP,
     StoredKind.OTHER: Sort.OTHER,
 }

@@ -176,7 +176,7 @@ class _Writer:
                     word, on = ("LEFT", " ON TRUE") if elements.outer else ("CROSS", "")
                     unnest = f"UNNEST({identified(own)}.{identified(elements.column)})"
                     joined += f" {word} JOIN {unnest} AS {item}({identified(elements.name)}){on}"
-                return "SELECT * FROM " + identified(own) + joined
+                return f"SELECT * {_From(identified(own) + joined, {}, {}).clauses}"
             case UnitWindows():
                 raise Unsupported("this window of one unit as SQL text", _HINT)
             case UnionAll(parts=parts):

@@ -10,14 +10,14 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import Unsupported
-from discreet.query.functions import arithmetic, dates
+from discreet.query.functions import arithmetic, dates, times_of_day
 from discreet.query.functions.arithmetic import call, made
 from discreet.query.functions.comparison import as_integer, as_timestamp, truth_of
 from discreet.query.functions.record import ATOM, Arguments, Form, Function, Written
 from discreet.query.functions.released_values import as_text, primitive
 from discreet.query.functions.typed_values import Typed, bound, integer_literal, is_null_literal, plain, refuse, words
 from discreet.query.plan.expressions import Call, Literal
-from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Real, Text, Timestamp
+from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Real, Temporal, Text, TimeOfDay, Timestamp
 
 _DIGITS = 17
 """So many digits, and one more to round by, are cells below 2^62."""
@@ -112,6 +112,8 @@ def _cast_text(x: Typed) -> Typed:
     match x.kind:
         case Text() if not is_null_literal(x):
             return plain(x)
+        case TimeOfDay():
+            return times_of_day.as_text(x)
         case Number(step=step) if step == 1:
             digits = max(len(str(end)) for end in (x.kind.low, x.kind.high))
             return Typed(Text(digits), x.nullable, lowered=call("integer_to_text", x.lowered))
@@ -137,7 +139,7 @@ def _cast_date(x: Typed) -> Typed:
 
 
 def _cast_timestamp(x: Typed) -> Typed:
-    if isinstance(x.kind, (Date, Timestamp)):
+    if isinstance(x.kind, Temporal):
         return plain(as_timestamp(x))
     return _no_cast(x, "TIMESTAMP")
 

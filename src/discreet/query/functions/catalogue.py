@@ -13,6 +13,7 @@ from discreet.query.functions.logic_functions import LOGIC, LOGIC_READINGS
 from discreet.query.functions.number_functions import NUMBER_READINGS, NUMBERS
 from discreet.query.functions.record import Function, Reading, check_count
 from discreet.query.functions.text_functions import TEXT, TEXT_READINGS
+from discreet.query.functions.times_of_day import TIMES_OF_DAY
 from discreet.query.functions.typed_values import Typed
 
 FAMILIES: dict[str, tuple[Function, ...]] = {
@@ -20,7 +21,7 @@ FAMILIES: dict[str, tuple[Function, ...]] = {
     "Conditions and choices": LOGIC,
     "Text": TEXT,
     "Dates and times": DATES,
-    "Casts": CASTS,
+    "Casts": (*CASTS, *TIMES_OF_DAY),
 }
 FUNCTIONS: dict[str, Function] = {each.name: each for family in FAMILIES.values() for each in family}
 BY_SQL_NAME: dict[str, Function] = {name: each for each in FUNCTIONS.values() for name in each.names}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import date, datetime, time
 from fractions import Fraction
+from functools import reduce
 from math import ceil, floor
 
 from discreet.query.functions.arithmetic import align, call, common_step, made, value_of, within
@@ -26,7 +27,20 @@ from discreet.query.functions.typed_values import (
 )
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import (
+    LARGEST,
+    Boolean,
+    Date,
+    Duration,
+    Kind,
+    Number,
+    Real,
+    Seconds,
+    Temporal,
+    Text,
+    Timestamp,
+    Value,
+)
 
 _QUOTED = {Text, Number}
 FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
@@ -138,7 +152,7 @@ def as_integer(x: Typed) -> Typed:
 
 def truth_of(x: Typed) -> Typed:
     """A number as whether it is not 0; anything else as it is."""
-    if not isinstance(x.kind, Number) or isinstance(x.kind, Duration):
+    if not isinstance(x.kind, Number) or isinstance(x.kind, Seconds):
         return x
     return _truth(_compare_numbers("ne", x, Typed(Number(Fraction(1), 0, 0), False, lowered=Literal(0))), x)
 
@@ -169,7 +183,7 @@ def _how_to_compare(*parts: Typed) -> str:
         case kinds if kinds == {Duration, Number}:
             return "; two dates differ by a number of days, as in > 2, and two times by an INTERVAL '2 days'"
         case kinds if Number in kinds and kinds & {Date, Timestamp}:
-            moment = next(shown(part) for part in parts if isinstance(part.kind, Date | Timestamp))
+            moment = next(shown(part) for part in parts if isinstance(part.kind, Temporal))
             return f"; write DATE '2025-01-31', or take a part: YEAR({moment})"
     return ""
 
@@ -179,9 +193,14 @@ def read_as(x: Typed, kind: Kind) -> Typed:
     text = constant(x)
     if isinstance(kind, Boolean) and isinstance(x.kind, Number) and value_of(x) in (0, 1):
         return Typed(kind, nullable=False, keys=(bool(text),), lowered=Literal(bool(text)))
+    if isinstance(text, str) and isinstance(kind, Seconds):
+        cells = kind.cells_of(text)
+        if cells is None:
+            refuse(f"a text beside {words(replace(x, kind=kind))} must be written as {kind.WRITTEN}")
+        return Typed(type(kind)(Fraction(1), cells, cells), False, (cells,), lowered=Literal(cells))
     if isinstance(text, str) and isinstance(kind, Number):
         return _literal_number(text)
-    if not isinstance(text, str) or not isinstance(kind, (Date, Timestamp)):
+    if not isinstance(text, str) or not isinstance(kind, Temporal):
         return x
     moment = text_to_moment(text)
     if moment is None:
@@ -249,8 +268,11 @@ def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
     if isinstance(first, Number):
         plain = [replace(p, kind=Number(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)]
         real = list(align(plain, what))
-        if isinstance(first, Duration):
-            real = [replace(p, kind=Duration(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)]
+        if isinstance(first, Seconds):
+            kind_of_all = type(first)
+            real = [
+                replace(p, kind=kind_of_all(p.kind.step, *_cells(p.kind))) for p in real if isinstance(p.kind, Number)
+            ]
     unified = iter(real)
     return union([p.kind for p in real]), tuple(p if is_null_literal(p) else next(unified) for p in parts)
 
@@ -261,19 +283,7 @@ def _cells(kind: Number) -> tuple[int, int]:
 
 def union(kinds: Sequence[Kind]) -> Kind:
     """The least kind that holds them all; they are of one sort, numbers on one step."""
-    first = kinds[0]
-    if isinstance(first, Number):
-        numbers = [k for k in kinds if isinstance(k, Number)]
-        return type(first)(numbers[0].step, min(k.low for k in numbers), max(k.high for k in numbers))
-    if isinstance(first, Date):
-        dates = [k for k in kinds if isinstance(k, Date)]
-        return Date(min(k.low for k in dates), max(k.high for k in dates))
-    if isinstance(first, Timestamp):
-        times = [k for k in kinds if isinstance(k, Timestamp)]
-        return Timestamp(min(k.low for k in times), max(k.high for k in times))
-    if isinstance(first, Text):
-        return Text(longest(kinds, max))
-    return first
+    return reduce(lambda a, b: a.joined(b), kinds)
 
 
 def longest(kinds: Sequence[Kind], together: Callable[[Iterable[int]], int]) -> int | None:

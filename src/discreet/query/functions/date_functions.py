@@ -17,7 +17,7 @@ from discreet.query.functions.released_values import as_moment, is_number, primi
 from discreet.query.functions.typed_values import Typed, expect, refuse, text_literal
 from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import Date, Duration, Text, Timestamp
+from discreet.query.plan.types import Seconds, Temporal, Text
 
 _UNITS = frozenset({"year", "quarter", "month", "week", "day"})
 
@@ -156,7 +156,7 @@ def _pieces(form: str) -> list[tuple[str, _Code | None]] | None:
 
 def _strftime(x: Typed, form: Typed) -> Typed:
     """Text of fixed codes: each is a piece of the ISO text, or a number in a fixed width."""
-    expect(x, (Date, Timestamp), "STRFTIME", "a date or a time")
+    expect(x, Temporal, "STRFTIME", "a date or a time")
     pieces = _pieces(text_literal(form, "the form of STRFTIME"))
     if not pieces or not any(code for _, code in pieces):
         refuse(f"the form of STRFTIME is a text with one of {' '.join(f'%{code}' for code in _CODES)}")
@@ -269,7 +269,7 @@ def _part(name: str, low: int, high: int, doc: str, value: int, *also: str, part
     clock = name in ("hour", "minute", "second")
     rule = dates.part(name, low, high, clock=clock)
     return Function(name, f"{name.upper()}(x)", doc,
-                    lambda x: durations.part_of(name, x) if isinstance(x.kind, Duration) else rule(x),
+                    lambda x: durations.part_of(name, x) if isinstance(x.kind, Seconds) else rule(x),
                     (f"{name.upper()}({_TIME if clock else _DAY})", value),
                     meaning=primitive(name, datetime if clock else date), sql=(name, *also), parts=parts or (name,),
                     method="part")  # fmt: skip

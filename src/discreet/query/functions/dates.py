@@ -15,7 +15,7 @@ from discreet.query.functions.comparison import as_timestamp, read_as
 from discreet.query.functions.typed_values import Typed, constant, expect, integer_literal, number, refuse, text_literal
 from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import Date, Number, Timestamp, Value
+from discreet.query.plan.types import Date, Number, Temporal, Timestamp, Value
 
 MOST_KEYS = 9_900
 """More keys than this are not listed on the side (not all years that there are); the owner can still declare them."""
@@ -47,7 +47,7 @@ def part(name: str, low: int, high: int, *, clock: bool = False) -> Callable[[Ty
     """A rule for MONTH(x), HOUR(x) and the like: a whole number between two ends."""
 
     def rule(x: Typed) -> Typed:
-        wanted = Timestamp if clock else (Date, Timestamp)
+        wanted = Timestamp if clock else Temporal
         expect(x, wanted, name.upper(), "a time" if clock else "a date or a time")
         return made(Fraction(1), low, high, call(name, x.lowered), x)
 
@@ -56,14 +56,14 @@ def part(name: str, low: int, high: int, *, clock: bool = False) -> Callable[[Ty
 
 def year(x: Typed) -> Typed:
     """YEAR(x): from the year of the lower end to that of the upper."""
-    expect(x, (Date, Timestamp), "YEAR", "a date or a time")
-    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    expect(x, Temporal, "YEAR", "a date or a time")
+    assert isinstance(x.kind, Temporal)  # noqa: S101
     return made(Fraction(1), x.kind.low.year, x.kind.high.year, call("year", x.lowered), x)
 
 
 def week(x: Typed) -> Typed:
     """WEEK(x): the ISO week, 1 to 53; it belongs to the year of its Thursday."""
-    expect(x, (Date, Timestamp), "WEEK", "a date or a time")
+    expect(x, Temporal, "WEEK", "a date or a time")
     thursday = call("add_days", Call("date_trunc", (Literal("week"), date_of(x).lowered)), 3)
     weeks = call("floor_div", call("sub", call("day_of_year", thursday), 1), 7)
     return made(Fraction(1), 1, 53, call("add", weeks, 1), x)
@@ -71,8 +71,8 @@ def week(x: Typed) -> Typed:
 
 def iso_year(x: Typed) -> Typed:
     """ISOYEAR(x): the year that the ISO week belongs to, that of its Thursday."""
-    expect(x, (Date, Timestamp), "ISOYEAR", "a date or a time")
-    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    expect(x, Temporal, "ISOYEAR", "a date or a time")
+    assert isinstance(x.kind, Temporal)  # noqa: S101
     thursday = call("add_days", Call("date_trunc", (Literal("week"), date_of(x).lowered)), 3)
     low, high = max(x.kind.low.year - 1, MINYEAR), min(x.kind.high.year + 1, MAXYEAR)
     return made(Fraction(1), low, high, call("year", thursday), x)
@@ -98,7 +98,7 @@ def trunc(unit: Typed, x: Typed) -> Typed:
     name = text_literal(unit, "the unit of DATE_TRUNC").lower()
     if name not in _LONGEST:
         refuse(f"the unit of DATE_TRUNC must be one of {', '.join(_LONGEST)}")
-    expect(x, Timestamp if name in _CLOCK else (Date, Timestamp), f"DATE_TRUNC('{name}')", "a time")
+    expect(x, Timestamp if name in _CLOCK else Temporal, f"DATE_TRUNC('{name}')", "a time")
     lowered: Expression = Call("date_trunc", (Literal(name), x.lowered))
     if isinstance(x.kind, Date):
         ends = date_trunc(name, x.kind.low), date_trunc(name, x.kind.high)
@@ -153,7 +153,7 @@ def seconds_between(x: Typed, y: Typed) -> Typed:
 def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
     """ADD_DAYS(x, n): n constant days later (sign -1: earlier), within years 1 to 9999."""
     x = read_as(x, Date())
-    expect(x, (Date, Timestamp), "ADD_DAYS", "a date or a time")
+    expect(x, Temporal, "ADD_DAYS", "a date or a time")
     n = sign * integer_literal(days, "the days of ADD_DAYS", -3_700_000, 3_700_000)
     if isinstance(x.kind, Timestamp):
         return _seconds_later(x, n * _DAY)
@@ -165,7 +165,7 @@ def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
 
 def seconds_later(x: Typed, seconds: Typed) -> Typed:
     """ADD_SECONDS(x, n): n constant seconds later, within years 1 to 9999; of a date, from its midnight."""
-    expect(x, (Date, Timestamp), "ADD_SECONDS", "a date or a time")
+    expect(x, Temporal, "ADD_SECONDS", "a date or a time")
     most = 3_700_000 * _DAY
     return _seconds_later(as_timestamp(x), integer_literal(seconds, "the seconds of ADD_SECONDS", -most, most))
 
@@ -181,7 +181,7 @@ def months_later(x: Typed, months: Typed) -> Typed:
 
     A time keeps its clock: it is moved by as many days as its day.
     """
-    expect(x, (Date, Timestamp), "ADD_MONTHS", "a date or a time")
+    expect(x, Temporal, "ADD_MONTHS", "a date or a time")
     if isinstance(x.kind, Date):
         return _months_later(x, months)
     assert isinstance(x.kind, Timestamp)  # noqa: S101
@@ -261,7 +261,7 @@ def date_diff(unit: Typed, x: Typed, y: Typed) -> Typed:
     name = text_literal(unit, "the unit of DATE_DIFF").lower()
     x, y = read_as(x, Date()), read_as(y, Date())
     for moment in (x, y):
-        expect(moment, (Date, Timestamp), "DATE_DIFF", "a date or a time")
+        expect(moment, Temporal, "DATE_DIFF", "a date or a time")
     match name:
         case "day":
             return days_between(date_of(x), date_of(y))
@@ -310,7 +310,7 @@ OPEN_TIMES = datetime(1899, 1, 1), datetime(2101, 12, 31, 23, 59, 59)
 
 def has_bounds(x: Typed) -> bool:
     """Whether both ends of a date or a time were said."""
-    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    assert isinstance(x.kind, Temporal)  # noqa: S101
     return not {x.kind.low, x.kind.high} & {date.min, date.max, datetime.min, datetime.max}
 
 
@@ -319,8 +319,8 @@ def since(x: Typed, what: str) -> tuple[Typed, Span]:
 
     Counted from the bound, not from some year 0: noise is in proportion to the bounds.
     """
-    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
-    kind: Date | Timestamp = x.kind
+    assert isinstance(x.kind, Temporal)  # noqa: S101
+    kind: Temporal = x.kind
     if not has_bounds(x):
         ends = OPEN_DAYS if isinstance(kind, Date) else OPEN_TIMES
         kind = clamped(kind, *ends)
@@ -341,7 +341,7 @@ def clamp_date(x: Typed, low: Typed, high: Typed) -> Typed:
     return Typed(clamped(x.kind, a, b), x.nullable, lowered=clamped_lowered(x.lowered, a, b))
 
 
-def clamped(kind: object, low: date, high: date) -> Date | Timestamp:
+def clamped(kind: object, low: date, high: date) -> Temporal:
     """The kind of a date or a time after it was clamped."""
     if isinstance(kind, Timestamp):
         assert isinstance(low, datetime)  # noqa: S101

@@ -1,7 +1,8 @@
-"""Durations: the difference of two times, and INTERVAL. To an engine they are whole seconds, like any other number.
+"""Durations: the difference of two times, and INTERVAL; and what they share with times of day.
 
-A duration is compared with durations, added to them, and read by EXTRACT; where a number is wanted it is refused, with
-EPOCH as the way out. Its aggregates are released as numbers of seconds.
+To an engine they are whole seconds, like any other number. A duration is compared with durations, added to them, and
+read by EXTRACT; where a number is wanted it is refused, with EPOCH as the way out. Its aggregates are released as
+numbers of seconds.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from fractions import Fraction
 from discreet.query.functions import arithmetic, dates
 from discreet.query.functions.arithmetic import made
 from discreet.query.functions.comparison import literal_time
-from discreet.query.functions.typed_values import Typed, integer_literal, refuse, text_literal
+from discreet.query.functions.typed_values import Typed, integer_literal, refuse, text_literal, words
 from discreet.query.plan.expressions import Literal
-from discreet.query.plan.types import Duration, Number
+from discreet.query.plan.types import Duration, Number, Seconds, TimeOfDay
 
 SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 _MOST = 3_700_000 * SECONDS["day"]
@@ -29,8 +30,8 @@ def lasting(x: Typed) -> Typed:
 
 
 def seconds(x: Typed) -> Typed:
-    """A duration as its number of seconds; anything else as it is."""
-    if not isinstance(x.kind, Duration):
+    """A duration, or a time of day, as its number of seconds; anything else as it is."""
+    if not isinstance(x.kind, Seconds):
         return x
     return replace(x, kind=Number(x.kind.step, x.kind.low, x.kind.high))
 
@@ -41,7 +42,9 @@ def difference(x: Typed, y: Typed) -> Typed:
 
 
 def total(name: str, x: Typed, y: Typed) -> Typed:
-    """x + y or x - y of two durations."""
+    """x + y or x - y of two durations; x - y of two times of day."""
+    if name == "sub" and isinstance(x.kind, TimeOfDay) and isinstance(y.kind, TimeOfDay):
+        return lasting(arithmetic.sub(seconds(x), seconds(y)))
     if not (isinstance(x.kind, Duration) and isinstance(y.kind, Duration)):
         refuse("a duration is added to durations only; EXTRACT(EPOCH FROM x) is its number of seconds")
     return lasting((arithmetic.add if name == "add" else arithmetic.sub)(seconds(x), seconds(y)))
@@ -59,10 +62,9 @@ def interval(unit: Typed, amount: Typed) -> Typed:
 
 def part_of(name: str, x: Typed) -> Typed:
     """The whole days of a duration, or the hours, minutes and seconds that are left over, all with its sign."""
-    kind, length = seconds(x).kind, SECONDS.get(name, 0)
-    assert isinstance(kind, Number)  # noqa: S101
-    if not length or name == "week":
-        refuse(f"{name.upper()} of a duration: it has days, hours, minutes, seconds and epoch")
+    length, days = SECONDS.get(name, 0), "" if isinstance(x.kind, TimeOfDay) else "days, "
+    if not length or name == "week" or (name == "day" and not days):
+        refuse(f"{name.upper()} of {words(x)}: it has {days}hours, minutes, seconds and epoch")
     whole = arithmetic.quotient(seconds(x), _constant(length))
     per = {"hour": 24, "minute": 60, "second": 60}.get(name)
     return whole if per is None else arithmetic.mod(whole, _constant(per))
@@ -70,7 +72,7 @@ def part_of(name: str, x: Typed) -> Typed:
 
 def epoch(x: Typed) -> Typed:
     """The whole seconds of a duration, or since 1970 began."""
-    if isinstance(x.kind, Duration):
+    if isinstance(x.kind, Seconds):
         return made(Fraction(1), x.kind.low, x.kind.high, x.lowered, x)
     return dates.seconds_between(_START, x)
 

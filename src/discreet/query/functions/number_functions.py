@@ -27,7 +27,7 @@ from discreet.query.functions.released_values import (
 from discreet.query.functions.typed_values import Typed, expect
 from discreet.query.plan.evaluate import add_days
 from discreet.query.plan.expressions import Literal
-from discreet.query.plan.types import Date, Duration, Number, Text, Timestamp
+from discreet.query.plan.types import Date, Number, Seconds, Temporal, Text
 
 _MOST_DIGITS = 400
 
@@ -36,7 +36,7 @@ def _add(x: Typed, y: Typed) -> Typed:
     """A sum; of a date and a number of days, a date."""
     if isinstance(y.kind, Date) and isinstance(x.kind, Number):
         x, y = y, x
-    if isinstance(x.kind, Duration) or isinstance(y.kind, Duration):
+    if isinstance(x.kind, Seconds) or isinstance(y.kind, Seconds):
         return durations.total("add", x, y)
     return dates.later(x, y) if isinstance(x.kind, Date) else arithmetic.add(x, y)
 
@@ -45,29 +45,29 @@ def _sub(x: Typed, y: Typed) -> Typed:
     """A difference; of two dates in days, of a date and a number of days a date."""
     if isinstance(x.kind, Date) and isinstance(y.kind, Date):
         return dates.days_between(y, x)
-    if isinstance(x.kind, Duration) or isinstance(y.kind, Duration):
+    if isinstance(x.kind, Seconds) or isinstance(y.kind, Seconds):
         return durations.total("sub", x, y)
-    if isinstance(x.kind, (Date, Timestamp)) and isinstance(y.kind, (Date, Timestamp)):
+    if isinstance(x.kind, Temporal) and isinstance(y.kind, Temporal):
         return durations.difference(x, y)
     return dates.later(x, y, sign=-1) if isinstance(x.kind, Date) else arithmetic.sub(x, y)
 
 
 def _clamp(x: Typed, low: Typed, high: Typed) -> Typed:
-    if isinstance(x.kind, (Date, Timestamp)):
+    if isinstance(x.kind, Temporal):
         return dates.clamp_date(x, low, high)
     return arithmetic.clamp(x, low, high)
 
 
 def _outermost(name: str, *parts: Typed) -> Typed:
     """LEAST, GREATEST: of numbers, or of text, dates or times."""
-    ordered = (Text, Date, Timestamp)
+    ordered = (Text, Temporal)
     if not any(isinstance(x.kind, ordered) for x in parts):
         return (arithmetic.least if name == "least" else arithmetic.greatest)(*parts)
     for x in parts:
         expect(x, ordered, name.upper(), "text, dates or times, as beside it")
     _, unified = unify(parts, name.upper())
     pick, kind = (min, max)[name == "greatest"], unified[0].kind
-    if isinstance(kind, (Date, Timestamp)):
+    if isinstance(kind, Temporal):
         ends = (pick(x.kind.low for x in unified), pick(x.kind.high for x in unified))  # type: ignore[union-attr]
         kind = type(kind)(*ends)  # type: ignore[arg-type]
     lowered = reduce(lambda a, b: call(name, a, b), [x.lowered for x in unified])

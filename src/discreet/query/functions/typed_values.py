@@ -9,7 +9,16 @@ from discreet.errors import BadQuestion
 from discreet.messages import Message, message
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.names import quoted
-from discreet.query.plan.types import LARGEST, Boolean, Date, Duration, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import (
+    LARGEST,
+    Kind,
+    Number,
+    Real,
+    Seconds,
+    Temporal,
+    Text,
+    Value,
+)
 
 DECLARE_ITS_BOUNDS = message("declare_its_bounds")
 
@@ -92,20 +101,9 @@ def reach(kind: Number) -> int:
     return max(abs(kind.low), abs(kind.high))
 
 
-_WORDS: dict[type, str] = {
-    Number: "a number",
-    Duration: "a duration",
-    Real: "a number without bounds",
-    Text: "text",
-    Boolean: "true or false",
-    Date: "a date",
-    Timestamp: "a time",
-}
-
-
 def words(x: TypedColumn) -> str:
     """Its kind in plain words."""
-    return _WORDS[type(x.kind)]
+    return x.kind.WORDS
 
 
 def shown(x: Typed, otherwise: str = "x") -> str:
@@ -143,8 +141,8 @@ def number(x: Typed, what: str) -> Number:
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if isinstance(x.kind, Real):
         refuse(f"{what} needs a number with bounds", bound(x))
-    if isinstance(x.kind, Duration):
-        refuse(f"{what} needs a number, and this is a duration; EXTRACT(EPOCH FROM x) is its number of seconds")
+    if isinstance(x.kind, Seconds):
+        refuse(f"{what} needs a number, and this is {words(x)}; EXTRACT(EPOCH FROM x) is its number of seconds")
     if not isinstance(x.kind, Number):
         refuse(f"{what} needs a number, and this is {words(x)}")
     return x.kind
@@ -155,7 +153,7 @@ def expect(x: Typed, kinds: type | tuple[type, ...], what: str, wanted: str) -> 
     if is_null_literal(x):
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if not isinstance(x.kind, kinds):
-        of_time = {Date, Timestamp} & set(kinds if isinstance(kinds, tuple) else (kinds,))
+        of_time = any(issubclass(kind, Temporal) for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
         cast = f"; write CAST({shown(x)} AS DATE)" if of_time and isinstance(x.kind, Text) else ""
         refuse(f"{what} needs {wanted}, and this is {words(x)}{cast}")
 

@@ -17,6 +17,7 @@ from discreet.messages import Message
 from discreet.query.functions.comparison import as_integer
 from discreet.query.functions.dates import Span, has_bounds, since
 from discreet.query.functions.logic_functions import present
+from discreet.query.functions.times_of_day import as_key
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
 from discreet.query.lower.absent_rows import check_unchanged
 from discreet.query.lower.key_tuples import tuple_test
@@ -51,7 +52,7 @@ from discreet.query.plan.nodes import (
     parts_of,
 )
 from discreet.query.plan.schema import Caps
-from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp
+from discreet.query.plan.types import Boolean, Kind, Number, Real, Temporal, TimeOfDay
 from discreet.query.typing.declared_bounds import bounded, notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import meet
@@ -228,7 +229,7 @@ def _has_windows(outcome: Outcome) -> bool:
 
 
 def _key(key: Key, source: Lowered, catalog: Catalog, *, ranked: bool) -> LoweredKey:
-    x = typed(key.expression, source.fields)
+    x = as_key(typed(key.expression, source.fields))
     if x.is_unit and ranked:
         raise Unsupported(NOT_BY_UNIT, RANKED)
     if x.is_unit:
@@ -263,6 +264,7 @@ _NO_NUMBER = "it needs a number: CAST(x AS BIGINT) and CAST(x AS DECIMAL(10, 2))
 
 # --- measures -------------------------------------------------------------------------------------------------------
 
+_COUNTS = frozenset({Aggregate.COUNT, Aggregate.COUNT_UNITS, Aggregate.COUNT_DISTINCT})
 _OF_MOMENTS = frozenset({Aggregate.AVG, Aggregate.MIN, Aggregate.MAX, Aggregate.QUANTILE})
 _ARGUMENTS = {Aggregate.COVARIANCE: 2, Aggregate.CORRELATION: 2}
 
@@ -295,6 +297,8 @@ def _measured(measure: Measure, source: Lowered) -> LoweredMeasure:
     for x in arguments:
         if is_null_literal(x):
             refuse(f"{what} of NULL has no value")
+        if isinstance(x.kind, TimeOfDay) and aggregate not in _COUNTS:
+            refuse(f"{what} of a time of day: EXTRACT(EPOCH FROM x) is its number of seconds since midnight")
     if aggregate is Aggregate.COUNT_DISTINCT and len(arguments) == 1 and arguments[0].is_unit and where is None:
         aggregate, arguments = Aggregate.COUNT_UNITS, ()
         measure = replace(measure, aggregate=aggregate, arguments=())
@@ -324,7 +328,7 @@ def _measured(measure: Measure, source: Lowered) -> LoweredMeasure:
     if aggregate is Aggregate.QUANTILE and (measure.level is None or not 0 <= Fraction(measure.level) <= 1):
         refuse("the level of a quantile lies between 0 and 1")
     arguments = tuple(bounded(as_number(x) if x.untyped else x) for x in arguments)
-    if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
+    if isinstance(arguments[0].kind, Temporal) and aggregate in _OF_MOMENTS:
         days, span = since(arguments[0], what)
         return LoweredMeasure(measure, (days,), where, span, open=not has_bounds(arguments[0]))
     numbers = tuple(_as_cells(x, what) for x in arguments)
@@ -336,7 +340,7 @@ def _as_cells(x: Typed, what: str) -> Typed:
     if isinstance(x.kind, Boolean):
         return as_integer(x)
     if not isinstance(x.kind, (Number, Real)):
-        moment = isinstance(x.kind, (Date, Timestamp))
+        moment = isinstance(x.kind, Temporal)
         hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else _NO_NUMBER
         raise Unsupported(f"{what} of {words(x)}", hint)
     return as_cells(x)

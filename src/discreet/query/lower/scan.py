@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from discreet.query.functions import times_of_day
 from discreet.query.functions.typed_values import TypedColumn, reach, refuse
 from discreet.query.lower.key_tuples import upper_levels, with_other
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, is_reserved
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Elements, Join, Project, Relation, Scan
 from discreet.query.plan.schema import EACH_ELEMENT, EACH_ROW, MOST_STEPS, Schema, Stored, StoredKind, own_step
-from discreet.query.plan.types import LARGEST, Date, Kind, Number, Text, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Kind, Number, Seconds, Temporal, Text, Value
 from discreet.query.typing.infer import no_such
 from discreet.query.typing.untyped import read_from_text
 
@@ -112,6 +113,8 @@ def stored_kind(stored: Stored, declared: Kind) -> Kind:
     True
     """
     match declared:
+        case Seconds():
+            return declared
         case Number(step=step):
             room = {StoredKind.REAL: FLOAT_ROOM, StoredKind.DECIMAL: DECIMAL_ROOM}.get(stored.kind, LARGEST)
             end = room if reach(declared) < room else LARGEST
@@ -120,7 +123,7 @@ def stored_kind(stored: Stored, declared: Kind) -> Kind:
             if stored.kind is not StoredKind.REAL and step > own_step(stored):  # no more digits than a DECIMAL has
                 end = min(end, int((MOST_STEPS - 1) * own_step(stored) / step))
             return Number(step, -end, end)
-        case Date() | Timestamp():
+        case Temporal():
             return type(declared)()
         case _:
             return declared
@@ -146,6 +149,8 @@ def _read(column: str, stored: Stored, kind: Kind) -> Expression:
         case StoredKind.REAL, Number(step=step, low=low, high=high):
             exponent = step.numerator.bit_length() - step.denominator.bit_length()
             return Call("read_real", (x, Literal(exponent), Literal(low), Literal(high)))
+        case StoredKind.TIME, _:
+            return times_of_day.read(x)
         case StoredKind.REAL, _:
             return Call("read_float", (x,))
         case _:
@@ -161,7 +166,7 @@ def _filled(read: Expression, kind: Kind) -> Expression:
     match kind:
         case Number(low=low, high=high):
             return Call("coalesce", (read, Literal(min(max(0, low), high))))
-        case Date(low=first) | Timestamp(low=first):
+        case Temporal(low=first):
             return Call("coalesce", (read, Literal(first)))
         case _:
             return read

@@ -26,7 +26,7 @@ from discreet.query.plan.evaluate import is_plain_text, text_to_moment
 from discreet.query.plan.key_sets import FEW_KEYS, Hierarchy, KeySet, key_set
 from discreet.query.plan.names import is_ours
 from discreet.query.plan.public_totals import PublicTotals, check_totals
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, TimeOfDay, Timestamp, Value
 from discreet.shown import brief
 
 AUTO = "auto"
@@ -51,6 +51,7 @@ class StoredKind(Enum):
     TEXT = "text"
     BOOLEAN = "boolean"
     DATE = "date"
+    TIME = "time"
     TIMESTAMP = "timestamp"
     OTHER = "other"
 
@@ -592,6 +593,8 @@ def _kind(stored: Stored, declared: Declared) -> Kind:
             return Real()
         case StoredKind.BOOLEAN:
             return Boolean()
+        case StoredKind.TIME:
+            return TimeOfDay(Fraction(1), 0, 86_399)
         case StoredKind.DATE if isinstance(low, date) and isinstance(high, date):
             return Date(low, high)
         case StoredKind.DATE:

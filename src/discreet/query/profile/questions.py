@@ -22,7 +22,7 @@ from discreet.query.lower.relation_facts import Lowered
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Aggregate, Filter, Measure, Outcome, PerUnit, Relation, Scan
 from discreet.query.plan.schema import Caps, Declared, Schema, resolve
-from discreet.query.plan.types import Date, Kind, Number, Real, Timestamp, Value
+from discreet.query.plan.types import Kind, Number, Real, Temporal, Value
 from discreet.query.profile.classes import size_class, value_class
 
 ONE = Caps(max_rows=1)
@@ -130,7 +130,7 @@ def table_questions(
             questions.append(distinct_keys(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
         if field.keys is not None and len(field.keys) <= MOST_LISTED:
             questions.append(keys_of(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
-        elif field.keys is None and not field.unknown and isinstance(field.kind, Number | Real | Date | Timestamp):
+        elif field.keys is None and not field.unknown and isinstance(field.kind, Number | Real | Temporal):
             questions.append(_values(column, stored.fields[column].kind, stored))
     return tuple(questions)
 

@@ -20,7 +20,7 @@ from discreet.query.functions.dates import clamped_lowered
 from discreet.query.functions.typed_values import Typed, TypedColumn, constant
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
-from discreet.query.plan.types import Date, Kind, Number, Text, Timestamp, Value
+from discreet.query.plan.types import Kind, Number, Temporal, Text, Value
 
 ROOM = 1 << 30
 """Where the range of all stored values is too large to compute with, so many cells on each side of 0 are tried."""
@@ -44,7 +44,7 @@ def _moved(lowered: Expression, kind: Kind, into: Kind) -> Expression:
     if isinstance(kind, Number) and isinstance(into, Number):
         inside = into.low <= kind.low and kind.high <= into.high
         return lowered if inside else call("read_integer", lowered, into.low, into.high)
-    if isinstance(into, (Date, Timestamp)):
+    if isinstance(into, Temporal):
         return clamped_lowered(lowered, into.low, into.high)
     if isinstance(into, Text) and into.longest is not None:
         return call("substring", lowered, 1, into.longest)
@@ -76,10 +76,10 @@ def combined(rule: Callable[..., Typed], parts: Sequence[Typed]) -> Typed:
             typed = rule(*given)
         except BadQuestion:
             continue
-        if not isinstance(typed.kind, (Number, Date, Timestamp, Text)):
+        if not isinstance(typed.kind, (Number, Temporal, Text)):
             return replace(typed, clamped=clamped)
         tight = tight or rule(*(bounded(p) for p in parts))
-        declared = _meet(typed.kind, tight.kind)
+        declared = typed.kind.common(tight.kind) if isinstance(tight.kind, type(typed.kind)) else None
         if declared is not None:
             null = typed.nullable or tight.nullable
             return replace(typed, declared=None if declared == typed.kind else declared, keys=tight.keys,
@@ -94,24 +94,6 @@ def _roomy(x: Typed) -> Typed:
     low, high = (max(x.kind.low, min(-ROOM, x.declared.low)), min(x.kind.high, max(ROOM, x.declared.high)))
     kind = replace(x.kind, low=low, high=high)
     return replace(x, kind=kind, lowered=within(x.lowered, x.kind.low, x.kind.high, (low, high)))
-
-
-def _meet(kind: Kind, declared: Kind) -> Kind | None:
-    """The declared range as a part of the other; None if they lie on different steps, or have nothing in common."""
-    match kind, declared:
-        case Number(low=low, high=high), Number() if kind.step == declared.step:
-            a, b = max(low, declared.low), min(high, declared.high)
-            return replace(kind, low=a, high=b) if a <= b else None
-        case Date(low=low, high=high), Date():
-            first, last = max(low, declared.low), min(high, declared.high)
-            return Date(first, last) if first <= last else None
-        case Timestamp(low=low, high=high), Timestamp():
-            start, end = max(low, declared.low), min(high, declared.high)
-            return Timestamp(start, end) if start <= end else None
-        case Text(), Text():
-            return declared
-        case _:
-            return None
 
 
 # --- what to tell -----------------------------------------------------------------------------------------------------
@@ -138,7 +120,7 @@ def _is_outside(declared: Kind | None, value: Value) -> bool:
     if isinstance(declared, Number) and isinstance(value, int | Fraction) and not isinstance(value, bool):
         low, high = declared.ends
         return not low <= value <= high
-    if isinstance(declared, (Date, Timestamp)):
+    if isinstance(declared, Temporal):
         moment = text_to_moment(value) if isinstance(value, str) else value
         if not isinstance(moment, date):
             return False

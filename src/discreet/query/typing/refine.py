@@ -13,7 +13,7 @@ from datetime import MAXYEAR, MINYEAR, date, datetime, time, timedelta
 from discreet.query.functions.typed_values import TypedColumn
 from discreet.query.plan.evaluate import program
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns, walk
-from discreet.query.plan.types import Date, Kind, Number, Timestamp, Value
+from discreet.query.plan.types import Kind, Temporal, Value
 from discreet.query.typing.key_domains import MOST_WORK
 
 
@@ -83,21 +83,10 @@ def _narrow(name: str, field: TypedColumn, part: Expression) -> TypedColumn:
     elif keys is not None and len(keys) * sum(1 for _ in walk(part)) <= MOST_WORK:
         keys = tuple(key for key in keys if run({name: key}) is True)
     if keys is not None:
-        keys = tuple(key for key in keys if _holds(field.kind, key))
+        keys = tuple(key for key in keys if field.kind.holds(key))
     declared = None if field.declared is None else _range(field.declared, name, part)
     kind = _range(field.kind, name, part)
     return replace(field, keys=keys, kind=kind, declared=None if declared == kind else declared)
-
-
-def _holds(kind: Kind, key: Value) -> bool:
-    """Whether a date or time lies between the ends of its column; a number was held against them before."""
-    match kind:
-        case Timestamp(low=low, high=high) if isinstance(key, datetime):
-            return low <= key <= high
-        case Date(low=low, high=high) if isinstance(key, date):
-            return low <= key <= high
-        case _:
-            return True
 
 
 def _range(kind: Kind, name: str, part: Expression) -> Kind:
@@ -116,45 +105,20 @@ def _range(kind: Kind, name: str, part: Expression) -> Kind:
         case Column(name=column) if column == name:
             pass
         case Call(function="year", arguments=(Column(name=column),)) if column == name:
-            low, high = _year_start(low, kind), _year_end(high, kind)
+            first, last = _year(low), _year(high)
+            assert isinstance(kind, Temporal)  # noqa: S101
+            low = None if first is None else kind.begins(date(first, 1, 1))
+            high = None if last is None else kind.ends(date(last, 12, 31))
         case Call(function="timestamp_to_date", arguments=(Column(name=column),)) if column == name:
             low = datetime.combine(low, time.min) if isinstance(low, date) else None
             high = datetime.combine(high, time.max) if isinstance(high, date) else None
         case _:
             return kind
-    return _within(kind, low, high)
+    return kind.within(low, high)
 
 
-def _year_start(year: Value, kind: Kind) -> Value:
-    if not isinstance(year, int) or not MINYEAR <= year <= MAXYEAR:
-        return None
-    return datetime(year, 1, 1) if isinstance(kind, Timestamp) else date(year, 1, 1)
-
-
-def _year_end(year: Value, kind: Kind) -> Value:
-    if not isinstance(year, int) or not MINYEAR <= year <= MAXYEAR:
-        return None
-    last = date(year, 12, 31)
-    return datetime.combine(last, time.max) if isinstance(kind, Timestamp) else last
-
-
-def _within(kind: Kind, low: Value, high: Value) -> Kind:
-    """The part of the kind between two ends; None is no end."""
-    match kind:
-        case Number():
-            a = max(kind.low, low) if isinstance(low, int) else kind.low
-            b = min(kind.high, high) if isinstance(high, int) else kind.high
-            return kind if a > b else replace(kind, low=a, high=b)
-        case Timestamp():
-            first = max(kind.low, low) if isinstance(low, datetime) else kind.low
-            last = min(kind.high, high) if isinstance(high, datetime) else kind.high
-            return kind if first > last else Timestamp(first, last)
-        case Date():
-            start = max(kind.low, low) if isinstance(low, date) else kind.low
-            end = min(kind.high, high) if isinstance(high, date) else kind.high
-            return kind if start > end else Date(start, end)
-        case _:
-            return kind
+def _year(year: Value) -> int | None:
+    return year if isinstance(year, int) and MINYEAR <= year <= MAXYEAR else None
 
 
 def _ends(function: str, value: Value) -> tuple[Value, Value]:

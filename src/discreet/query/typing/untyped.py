@@ -14,7 +14,7 @@ from discreet.query.functions.typed_values import Typed
 from discreet.query.plan.evaluate import DIGITS
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.schema import UNTYPED_DIGITS, Stored, StoredKind
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Timestamp
+from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Seconds, Temporal, Timestamp
 
 _TRUE, _FALSE = ("true", "t", "yes", "1"), ("false", "f", "no", "0")
 _ORDERED = frozenset({"lt", "le", "gt", "ge", "least", "greatest"})
@@ -71,9 +71,11 @@ def as_kind(x: Typed, kind: Kind) -> Typed:
     if not x.untyped:
         return x
     match kind:
+        case Seconds():
+            return x
         case Number():
             return as_number(x)
-        case Date() | Timestamp():
+        case Temporal():
             return as_moment(x)
         case Boolean():
             return as_truth(x)

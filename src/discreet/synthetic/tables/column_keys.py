@@ -17,7 +17,7 @@ from discreet.query.functions.arithmetic import call, within
 from discreet.query.functions.typed_values import TypedColumn, words
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.expressions import Column as Stored
-from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Text, Timestamp
+from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Temporal, Text
 from discreet.query.plan.work import WorkKey
 from discreet.synthetic.columns import Bins, Categories, Column, Days, Whole
 
@@ -81,7 +81,7 @@ def _below(x: Expression, marks: Sequence[int], before: int) -> Expression:
 
 def _days(name: str, x: Expression, typed: TypedColumn, column: Days) -> Expression:
     """Days since the first, moved between the ends, in stretches."""
-    if not isinstance(typed.kind, Date | Timestamp):
+    if not isinstance(typed.kind, Temporal):
         raise BadParameter("column", name, f"must be dates or times; it is {words(typed)}")
     day = x if isinstance(typed.kind, Date) else call("timestamp_to_date", x)
     last = (column.high - column.low).days

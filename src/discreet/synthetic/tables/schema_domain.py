@@ -10,7 +10,7 @@ from typing import Any
 from discreet.errors import BadParameter
 from discreet.messages import message
 from discreet.query.plan.schema import Declared, Field, Schema
-from discreet.query.plan.types import Boolean, Date, Number, Timestamp
+from discreet.query.plan.types import Boolean, Number, Temporal, Timestamp
 from discreet.synthetic.binning.open_bins import equal_bins
 from discreet.synthetic.columns import Column, categories, days, whole
 from discreet.synthetic.domain import SINGLE, Domain
@@ -70,7 +70,7 @@ def column_of(name: str, field: Field, declared: Declared | None) -> Column | No
     match field.kind:
         case Number(step=step, low=low, high=high):
             return _numbers(step, low, high, nullable=nullable)
-        case Date(low=low, high=high) | Timestamp(low=low, high=high):
+        case Temporal(low=low, high=high):
             width = (_day(high) - _day(low)).days // SINGLE + 1
             return days(low, high, step=width, nullable=nullable, times=isinstance(field.kind, Timestamp))
     raise BadParameter("column", name, "must have bounds that fit its type")

@@ -14,7 +14,7 @@ from tests.helpers.sql_questions import TABLES
 
 def asked(select: str, dialect: str | None = None) -> Question:
     tree = parse._select(f"SELECT COUNT(*) AS n FROM visits WHERE {select}", TABLES, dialect)
-    return parse._question(tree, parse._Known(TABLES))
+    return parse._question(tree, parse._Known(TABLES, {}))
 
 
 SAME = [

@@ -26,7 +26,7 @@ from discreet.query.lower.lower import LoweredQuestion, sorts_shown
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.nodes import Aggregate, Question, Relation
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.types import Boolean, Date, Kind, Text, Timestamp, Value
+from discreet.query.plan.types import Boolean, Kind, Temporal, Text, Value
 from discreet.query.plan.types import Number as NumberKind
 from discreet.query.resolve.unresolved import has_total
 from discreet.query.typing.released import Sort, sort_of_kind
@@ -433,7 +433,7 @@ def some_value(kind: Kind) -> Value:
             return ""
         case Boolean():
             return True
-        case Date(low=low) | Timestamp(low=low):
+        case Temporal(low=low):
             return low
         case _:
             return Fraction(1)

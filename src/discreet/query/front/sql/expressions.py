@@ -30,6 +30,7 @@ from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression
 from discreet.query.functions.aggregates import NAMES
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.functions.date_functions import INTERVALS
+from discreet.query.functions.times_of_day import constant_time
 from discreet.query.plan.expressions import Literal
 from discreet.query.resolve.unresolved import Name, Output, Said, Windowed, apply, checked_number, limited
 
@@ -329,6 +330,8 @@ def _cast(node: exp.Expr) -> Said:
     if type(constant) is exp.Literal and constant.args.get("is_string"):
         if name == "DATE":
             return _constant_date(constant.this)
+        if name == "TIME":
+            return apply("cast_time", Literal(constant_time(constant.this)))
         if _TARGETS.get(name) == "cast_timestamp":
             return _constant_moment(constant.this)
     if name == "DECIMAL" and sizes:

@@ -361,9 +361,8 @@ _OTHER_TYPES = {"FLOAT64": TokenType.DOUBLE, "INT64": TokenType.BIGINT, "STRING"
                 "BIT": TokenType.BOOLEAN, "DATETIME2": TokenType.TIMESTAMP, "DATETIME": TokenType.TIMESTAMP,
                 "SMALLDATETIME": TokenType.TIMESTAMP, "UNSIGNED": TokenType.BIGINT, "SIGNED": TokenType.BIGINT,
                 "TIMESTAMP_NTZ": TokenType.TIMESTAMP, "INTEGER": TokenType.BIGINT}  # fmt: skip
-CASTS = "cast to BIGINT, DECIMAL(p, s), DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
+CASTS = "cast to BIGINT, DECIMAL(p, s), DOUBLE, TEXT, DATE, TIME, TIMESTAMP or BOOLEAN"
 _CAST = ("a cast to this type", CASTS)
-_TIME = ("the time of a day as a value", "use EXTRACT(HOUR FROM x), or HOUR(x) * 60 + MINUTE(x)")
 
 
 def is_plain_name(word: str) -> bool:
@@ -431,8 +430,6 @@ def _target(i: int, tokens: list[Token]) -> Token:
     token = tokens[i]
     if (other := _OTHER_TYPES.get(_word(token))) is not None:
         token = _changed(token, other, token.text)
-    if token.token_type is TokenType.TIME:
-        raise Unsupported(*_TIME)
     if token.token_type not in _SCALARS:
         raise Unsupported(*_CAST)
     sized = i + 1 < len(tokens) and tokens[i + 1].token_type is TokenType.L_PAREN
