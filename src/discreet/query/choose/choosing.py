@@ -27,8 +27,10 @@ from discreet.query.choose.clips import (
     BEST_OF_MEANS,
     BEST_OF_SPREAD,
     COUNTED,
-    Ascent,
-    ascent,
+    Ascents,
+    Goal,
+    goal,
+    less_for_each,
     longer_units,
     noisy_units,
 )
@@ -232,33 +234,37 @@ def _climbed(
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
     everyone, _ = longer_units(exact, 0, len(EDGES))
     units = noisy_units(everyone, COUNTED * epsilon, bits)
-    for at, (measure, climb, estimating) in enumerate(ascents(plan, place, groups)):
-        _, longer = longer_units(exact, at, len(EDGES))
-        step = climb.clip(longer, bits)
-        cut = noisy_cut(longer, EDGES, step, estimating, bits) if estimating else None
-        sure = units >= climb.enough or (measure is None and bool(plan.parts[place].part.keys))
+    climbs, ascents = goals(plan, place, groups)
+    longer = [longer_units(exact, at, len(EDGES))[1] for at in range(len(climbs))]
+    for (measure, reached, estimating), end, counts in zip(climbs, ascents(longer, bits), longer, strict=True):
+        step = reached.clip(end, EDGES)
+        cut = noisy_cut(counts, EDGES, step, estimating, bits) if estimating else None
+        sure = units >= reached.enough or (measure is None and bool(plan.parts[place].part.keys))
         yield measure, EDGES[step] if sure else None, cut
 
 
-def ascents(
+def goals(
     plan: Choosing, place: int, groups: float | None = None
-) -> list[tuple[LoweredMeasure | None, Ascent, Fraction]]:
-    """The ascent of rows, then of each measure that is clipped, each with the ε of an estimate of what its clip takes
-    (0 where there is none); without ``groups``, for groups of usual sizes.
+) -> tuple[list[tuple[LoweredMeasure | None, Goal, Fraction]], Ascents]:
+    """The goal for rows, then for each measure that is clipped, each with the ε of an estimate of what its clip takes
+    (0 where there is none), and the ascents to all of them; without ``groups``, for groups of usual sizes.
     """
     opened = plan.parts[place]
     if groups is None:
         groups = TYPICAL_SKEW * (opened.part.group_count or GUESSED_GROUPS) if opened.part.keys else 1.0
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
-    each, climbs = epsilon / opened.clips, []
+    noises, estimate = _noise_of_clips(opened, plan.noise[place]), SHARE * epsilon / opened.clips
     by_rows: list[LoweredMeasure | None] = [*([None] if opened.rows else []), *opened.of_typical[:1]]
-    noises = _noise_of_clips(opened, plan.noise[place])
-    for measure in [*by_rows, *(opened.part.measures[at] for at in opened.clipped)]:
-        best, noise = _best(measure), noises[measure]
-        tried = opened.can_estimate(measure) and tells(best * groups * noise, SHARE * each)
-        estimating = SHARE * each if tried else Fraction(0)
-        climbs.append((measure, ascent((1 - COUNTED) * each - estimating, noise, groups, best), estimating))
-    return climbs
+    measures = [*by_rows, *(opened.part.measures[at] for at in opened.clipped)]
+    estimating = [
+        estimate if opened.can_estimate(m) and tells(_best(m) * groups * noises[m], estimate) else Fraction(0)
+        for m in measures
+    ]
+    climbing = (1 - COUNTED) * epsilon - sum(estimating)
+    alone = climbing / less_for_each(len(measures), plan.neighbours)
+    made = [goal(alone, noises[m], groups, _best(m)) for m in measures]
+    ascents = Ascents(climbing, tuple(reached.beyond for reached in made), plan.neighbours)
+    return list(zip(measures, made, estimating, strict=True)), ascents
 
 
 def _best(measure: LoweredMeasure | None) -> float:
@@ -408,7 +414,8 @@ def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: PriceShares, comput
     epsilon = pure_epsilon(portion(plan.allowance, own.reach))
     exact = compute([_classes(opened, (Total(None),))])[0]
     _, longer = longer_units(exact, 0, len(EDGES))
-    most = min(EDGES[ascent(epsilon, 1.0, 1.0)(longer, bits)], MOST_ROWS)
+    ascent = Ascents(epsilon, (goal(epsilon, 1.0, 1.0).beyond,), plan.neighbours)
+    most = min(EDGES[ascent([longer], bits)[0]], MOST_ROWS)
     listed = opened.part.group_count
     return most if listed is None else max(1, min(most, listed))
 
