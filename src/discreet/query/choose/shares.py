@@ -21,7 +21,7 @@ from discreet.query.plan.nodes import Aggregate
 
 _PIECES = 1024
 """Shares are multiples of one part in so many."""
-FEW, MANY = 0.35, 0.08
+FEW, MANY = 0.35, 0.1
 """Of the price of one total, and of many groups: what choosing clips costs. With groups between, by their number."""
 SIZES = 0.02
 """What the sizes of groups cost."""
