@@ -37,7 +37,7 @@ RUNS = int(os.environ.get("DISCREET_RUNS", "41"))
 MANY = 500
 """Units of a group that unlisted keys are measured on."""
 ASKED = {"n": "COUNT(*) AS n", "s": "SUM(amount) AS s", "m": "AVG(amount) AS m"}
-WANTED: dict[str, tuple[float, ...]] = {"n": (4,), "s": (5,), "m": (2,), "nsm": (7, 8.5, 2.5)}
+WANTED: dict[str, tuple[float, ...]] = {"n": (4,), "s": (5,), "m": (2,), "ns": (7, 8.5), "nsm": (7, 8.5, 2.5)}
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 

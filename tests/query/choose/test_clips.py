@@ -114,6 +114,24 @@ def test_they_end_as_often_as_their_law_says() -> None:
     assert far(apart)
 
 
+def ends_too_early(ascents: Ascents, longer: int, steps: int) -> float:
+    """The chance of an end where so many units are longer than each of so many steps."""
+    ahead, at_each = map(float, ascents.scales)
+    thresholds = np.arange(int(60 * ahead))
+    drawn = np.exp(-thresholds / ahead) * -np.expm1(-1 / ahead)
+    passes = -np.expm1(-np.maximum(thresholds - ascents.beyond[0] + longer, 0) / at_each)
+    return float(drawn @ (1 - passes**steps))
+
+
+@pytest.mark.parametrize(("epsilon", "beyond"), [("1/10", 40), ("1/2", 3), ("3", 0)])
+def test_no_more_units_are_longer_than_it_says(epsilon: str, beyond: int) -> None:
+    """By its law, where the chance is largest: as many on every step. A third of the margin would not do."""
+    climb = Ascents(Fraction(epsilon), (beyond,), Neighbours.ADD_REMOVE)
+    most = climb.at_most(0, 478)
+    assert 0.003 < ends_too_early(climb, most + 1, 478) < 0.05
+    assert ends_too_early(climb, beyond + (most - beyond) // 3, 478) > 0.5
+
+
 def test_units_are_counted_by_the_edges_that_they_exceed() -> None:
     """Against a count by hand, for every small table; classes of other totals do not matter."""
     for lengths in tables(3):

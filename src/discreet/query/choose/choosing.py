@@ -115,6 +115,20 @@ class Choosing:
         return [_classes(opened, opened.totals({})) for opened in self.parts if opened.clips]
 
 
+@dataclass(frozen=True, slots=True)
+class Climbed:
+    """What an ascent gave."""
+
+    measure: LoweredMeasure | None
+    """None: rows."""
+    clip: int | None
+    """None where there are too few units to choose one."""
+    cut: Cut | None
+    """What the clip takes, where it is estimated."""
+    longer: int | None
+    """So many units are longer than the clip, at most; None where that is not known."""
+
+
 @dataclass(slots=True)
 class Kept:
     """What was drawn for one payment already: whoever goes on after a failure of the engine draws none of it again."""
@@ -122,7 +136,7 @@ class Kept:
     selected: dict[int, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
     histograms: dict[object, ReleasedHistogram] = field(default_factory=dict)
     reach: dict[int, int] = field(default_factory=dict)
-    climbed: dict[int, list[tuple[LoweredMeasure | None, int | None, Cut | None]]] = field(default_factory=dict)
+    climbed: dict[int, list[Climbed]] = field(default_factory=dict)
     chosen: dict[int, Chosen] = field(default_factory=dict)
     begun: bool = False
     answered: bool = False
@@ -206,9 +220,14 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
         exact = compute([_classes(opened, opened.totals(centres))])[0]
         kept.climbed[place] = list(_climbed(plan, place, exact, groups, bits))
     cuts: dict[LoweredMeasure | None, Cut] = {}
-    for measure, clip, cut in kept.climbed.get(place, ()):
-        if clip is not None and cut is not None:
-            cuts[measure] = cut
+    longer: dict[LoweredMeasure | None, int] = {}
+    for climbed in kept.climbed.get(place, ()):
+        measure, clip = climbed.measure, climbed.clip
+        if clip is not None and climbed.cut is not None:
+            cuts[measure] = climbed.cut
+        of_rows = measure is None or measure in opened.of_typical
+        if clip is not None and climbed.longer is not None and not (of_rows and clip > MOST_ROWS):
+            longer[measure] = climbed.longer
         if measure is None:
             max_rows = max_rows if clip is None else min(clip, MOST_ROWS)
         elif measure in opened.of_typical:
@@ -220,27 +239,25 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
     if opened.distinct:
         clips |= _values_kept(plan, place, max_rows or MAX_ROWS, compute, bits)
     caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
-    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place), cuts)
+    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place), cuts, longer)
     return chosen.with_sums(opened.part.measures)
 
 
-def _climbed(
-    plan: Choosing, place: int, exact: Exact, groups: float, bits: Bits
-) -> Iterator[tuple[LoweredMeasure | None, int | None, Cut | None]]:
-    """The clip of rows, then of each measure that has one; no clip where there are too few units to choose one. And
-    what a clip takes, where it is estimated. Rows of groups have one always: the noise of the usual limit would be
-    larger than the groups of so few units.
+def _climbed(plan: Choosing, place: int, exact: Exact, groups: float, bits: Bits) -> Iterator[Climbed]:
+    """The clip of rows, then of each measure that has one. Rows of groups have one always: the noise of the usual limit
+    would be larger than the groups of so few units.
     """
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
     everyone, _ = longer_units(exact, 0, len(EDGES))
     units = noisy_units(everyone, COUNTED * epsilon, bits)
     climbs, ascents = goals(plan, place, groups)
     longer = [longer_units(exact, at, len(EDGES))[1] for at in range(len(climbs))]
-    for (measure, reached, estimating), end, counts in zip(climbs, ascents(longer, bits), longer, strict=True):
-        step = reached.clip(end, EDGES)
+    for at, ((measure, reached, estimating), end) in enumerate(zip(climbs, ascents(longer, bits), strict=True)):
+        step, counts = reached.clip(end, EDGES), longer[at]
         cut = noisy_cut(counts, EDGES, step, estimating, bits) if estimating else None
         sure = units >= reached.enough or (measure is None and bool(plan.parts[place].part.keys))
-        yield measure, EDGES[step] if sure else None, cut
+        most = None if end == len(EDGES) - 1 else ascents.at_most(at, len(EDGES))
+        yield Climbed(measure, EDGES[step] if sure else None, cut, most)
 
 
 def goals(

@@ -12,6 +12,7 @@ the clip is a few steps further up. Constants are those of ``bench/clip_choice.p
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ _FURTHER = 12
 """Where it is so many times what is best ahead, the clip is twice as long as the end; at most that, and less before."""
 COUNTED = Fraction(1, 8)
 """Of what clips cost: what the number of units costs, which says whether there are enough of them."""
+_MISS = 0.05
 _ENOUGH = 24
 """Beyond those that may be longer, in 1/ε: with fewer units an ascent would often end at its first steps."""
 
@@ -72,6 +74,13 @@ class Ascents:
         """
         alone = self.epsilon / less_for_each(len(self.beyond), self.neighbours)
         return Fraction(8, 5) / alone, Fraction(8, 3) / alone
+
+    def at_most(self, place: int, steps: int) -> int:
+        """So many units are longer than the step on which one of them ended, at most, with a chance of 95 %; there are
+        so many steps on which it may have ended too early. It says nothing of an ascent that ended nowhere.
+        """
+        _, at_each = self.scales
+        return self.beyond[place] + math.ceil(float(at_each) * math.log(steps / _MISS))
 
     def __call__(self, longer: Sequence[Sequence[int]], bits: Bits) -> tuple[int, ...]:
         """Of each: the first step where ``beyond`` units or fewer are longer, both with noise, or else the last one.
