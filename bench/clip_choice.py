@@ -6,14 +6,14 @@
 The choice is the product's own (sizes of groups, ascent, shares, its noise); exact sums and the noise of the answer are
 numpy's. Each figure is the median over runs of the median over groups of |answer - raw truth| / truth, for ε = 1 in
 all, divided by that of the best fixed clip, found by looking, which has all of ε (at least ``FLOOR``). The kinds of
-``KEPT_OUT`` were never looked at while constants were chosen.
+``KEPT_OUT`` were never looked at while the constants were first chosen, those of ``NEW`` only after all of them were.
 """
 
 from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.choose.choosing import EDGES, TYPICAL_SKEW
-from discreet.query.choose.clips import BEST, COUNTED, ascent, noisy_units
+from discreet.query.choose.clips import BEST, COUNTED, Ascents, goal, less_for_each, noisy_units
 from discreet.query.choose.histograms import ReleasedHistogram
 from discreet.query.choose.shares import SIZES, share_of_clips
 from discreet.query.estimate.cuts import FURTHER, SHARE, noisy_cut, tells
@@ -89,6 +90,61 @@ KEPT_OUT: dict[str, Sizes] = {
         rng.random(units) < 0.1, rng.poisson(60, units), light(rng, units)
     ),
 }
+SIZES_OF = TUNED | UNSEEN | KEPT_OUT
+
+
+# --- kinds of whole tables --------------------------------------------------------------------------------------------
+
+Rows = tuple[Ints, Ints, Ints]
+"""Units, groups and numbers of rows."""
+
+
+def _spread(rng: np.random.Generator, sizes: Ints, groups: int) -> tuple[Ints, Ints]:
+    """Units of so many rows, half of which are in a group of their own."""
+    unit = np.repeat(np.arange(len(sizes)), sizes)
+    home = rng.integers(0, groups, len(sizes))
+    return unit, np.where(rng.random(len(unit)) < 0.5, home[unit], rng.integers(0, groups, len(unit)))
+
+
+def ties(rng: np.random.Generator, units: int, groups: int) -> Rows:
+    """Whole numbers of four sizes."""
+    unit, group = _spread(rng, rng.geometric(1 / 4, units), groups)
+    return unit, group, rng.choice([1, 2, 5, 10], len(unit), p=[0.4, 0.3, 0.2, 0.1])
+
+
+def giants(rng: np.random.Generator, units: int, groups: int) -> Rows:
+    """Nearly all have one row, three in a hundred about 90."""
+    large = np.ceil(rng.lognormal(4, 1, units)).astype(np.int64)
+    unit, group = _spread(rng, np.where(rng.random(units) < 0.03, large, 1), groups)
+    return unit, group, np.round(CENT * rng.gamma(2, 20, len(unit))).astype(np.int64) + 1
+
+
+def both_signs(rng: np.random.Generator, units: int, groups: int) -> Rows:
+    """Amounts paid and paid back."""
+    unit, group = _spread(rng, 1 + rng.poisson(6, units), groups)
+    return unit, group, np.round(CENT * rng.normal(20, 60, len(unit))).astype(np.int64)
+
+
+def mostly_zero(rng: np.random.Generator, units: int, groups: int) -> Rows:
+    """Nine amounts in ten are 0, the others are skewed."""
+    unit, group = _spread(rng, 1 + rng.poisson(9, units), groups)
+    amounts = np.round(CENT * rng.lognormal(3, 1, len(unit))).astype(np.int64)
+    return unit, group, np.where(rng.random(len(unit)) < 0.9, 0, amounts)
+
+
+def by_group(rng: np.random.Generator, units: int, groups: int) -> Rows:
+    """Units of some groups have ten times as many rows."""
+    home = rng.integers(0, groups, units)
+    sizes = 1 + rng.poisson(np.where(home % 6 == 0, 40, 4))
+    unit = np.repeat(np.arange(units), sizes)
+    group = np.where(rng.random(len(unit)) < 0.8, home[unit], rng.integers(0, groups, len(unit)))
+    return unit, group, np.round(CENT * rng.lognormal(2, 1, len(unit))).astype(np.int64) + 1
+
+
+NEW: dict[str, Callable[[np.random.Generator, int, int], Rows]] = {
+    "four values": ties, "one row or giants": giants, "both signs": both_signs, "mostly zero": mostly_zero,
+    "long units in some groups": by_group,
+}  # fmt: skip
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
@@ -128,7 +184,7 @@ def sums_of(unit: Ints, group: Ints, values: Ints, groups: int) -> Sums:
                 int((present > 0).sum()), in_groups)  # fmt: skip
 
 
-def rows_of(sizes: Sizes, units: int, groups: int, home: float, skew: float) -> tuple[Ints, Ints, Ints]:
+def rows_of(sizes: Sizes, units: int, groups: int, home: float, skew: float) -> Rows:
     """Units, groups and numbers of rows: a unit has so much of its rows in a group of its own."""
     rng = np.random.default_rng([7, units, groups])
     unit = np.repeat(np.arange(units), sizes(rng, units))
@@ -173,7 +229,7 @@ def chosen(
     clip takes, where that is estimated; None where the answer is NULL.
     """
     groups = len(sums.truth)
-    share = epsilon * Fraction(share_of_clips(groups, statistics)).limit_denominator(1024)
+    share = epsilon * Fraction(share_of_clips(groups)).limit_denominator(1024)
     looks = epsilon * Fraction(SIZES).limit_denominator(1024) if groups > 1 else Fraction(0)
     left = (epsilon - share - looks) / statistics
     typical = 1.0
@@ -181,11 +237,14 @@ def chosen(
         scale = float(1 / looks)
         seen = ReleasedHistogram(sums.in_groups + rng.laplace(scale=scale, size=groups), scale, False).typical_groups()
         typical = TYPICAL_SKEW * groups if seen is None else seen
-    each, noise = share / statistics, float(1 / left)
-    estimating = SHARE * each if tells(BEST * typical * noise, SHARE * each) else Fraction(0)
-    climb = ascent((1 - COUNTED) * each - estimating, noise, typical)
-    step = climb.clip(sums.longer, bits)
-    if noisy_units(sums.units, COUNTED * share, bits) < climb.enough:
+    noise, estimating = float(1 / left), SHARE * share / statistics
+    if not tells(BEST * typical * noise, estimating):
+        estimating = Fraction(0)
+    climbing = (1 - COUNTED) * share - statistics * estimating
+    reached = goal(climbing / less_for_each(statistics, Neighbours.ADD_REMOVE), noise, typical)
+    ascents = Ascents(climbing, (reached.beyond,) * statistics, Neighbours.ADD_REMOVE)
+    step = reached.clip(ascents([sums.longer] * statistics, bits)[0], EDGES)
+    if noisy_units(sums.units, COUNTED * share, bits) < reached.enough:
         if not counts:
             return None
         step = step if groups > 1 else bisect_left(EDGES, MAX_ROWS)
@@ -252,13 +311,18 @@ class Cell:
         return self.together / max(self.best, FLOOR)
 
 
-def cells(kinds: dict[str, Sizes], many: tuple[int, ...]) -> Iterator[Cell]:
+def cells(kinds: Iterable[str], many: tuple[int, ...]) -> Iterator[Cell]:
     """All tables of these kinds with so many groups."""
-    for kind, sizes in kinds.items():
+    for kind in kinds:
         for units in UNITS:
             for groups in many:
-                for home, skew in [(0.5, 0.0), (1.0, 0.0), (0.5, 1.0), (1.0, 1.0)][: 4 if groups > 1 else 1]:
-                    unit, group, values = rows_of(sizes, units, groups, home, skew)
+                ways = [(0.5, 0.0), (1.0, 0.0), (0.5, 1.0), (1.0, 1.0)]
+                for home, skew in ways[: 4 if groups > 1 and kind not in NEW else 1]:
+                    unit, group, values = (
+                        NEW[kind](np.random.default_rng([13, units, groups]), units, groups)
+                        if kind in NEW
+                        else rows_of(SIZES_OF[kind], units, groups, home, skew)
+                    )
                     for what, numbers in (("COUNT", np.ones_like(values)), ("SUM", values)):
                         sums = sums_of(unit, group, numbers, groups)
                         best = oracle(sums, np.random.default_rng(3))
@@ -277,7 +341,7 @@ def clips() -> None:
                   title=f"Ratio to max(oracle, 0.2 %), ε = 1 in all, medians of {RUNS} runs")  # fmt: skip
     taken = Table("kinds", "groups", "kind", "estimates", "hold", "share", "half of the interval", "true",
                   "with all beyond", title="What clips take of totals up to twice their length (medians)")  # fmt: skip
-    for name, kinds in (("tuned", TUNED), ("kept out", KEPT_OUT), ("cannot be seen", UNSEEN)):
+    for name, kinds in (("tuned", TUNED), ("kept out", KEPT_OUT), ("new", NEW), ("cannot be seen", UNSEEN)):
         for groups in (1, 24, 200):
             some = list(cells(kinds, (groups,)))
             worst, of_both = max(some, key=lambda cell: cell.ratio), max(some, key=lambda cell: cell.both)

@@ -179,6 +179,10 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     "profile_cost": "{amounts:and} of the cost was spent on a profile, to choose contribution bounds and value bounds.",
     "asked_at": "The current time was fixed at {moment} UTC for this query.",
     "rows_scaled": "Units with more than {limit:rows} were scaled down to that; ± leaves this out.",
+    "rows_scaled_of": "Units with more than {limit:rows} (at most {units:units}) were scaled down to that; "
+    "± leaves this out.",
+    "totals_scaled_of": "Totals of {column} above {limit:4} per unit (of at most {units:units}) were scaled down to "
+    "that; ± leaves this out.",
     "rows_scaled_in": "In {column}, units with more than {limit:rows} were scaled down to that; ± leaves this out.",
     "totals_scaled": "Totals of {column} above {limit:4} per unit were scaled down to that; ± leaves this out.",
     "distances_scaled": "Distances of {column} from its centre above {limit:4} per unit were scaled down to that; "

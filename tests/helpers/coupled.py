@@ -21,9 +21,10 @@ from discreet.mechanisms.additive.shared import Additive
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.statistics.residuals import differences, interaction
 from discreet.noise.additive import gaussian
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query import key_selection, run
 from discreet.query.choose import choosing
-from discreet.query.choose.clips import Ascent
+from discreet.query.choose.clips import Ascents
 from discreet.query.choose.shares import portion, pure_epsilon
 from discreet.query.estimate.cuts import FURTHER, Cut, halves_taken
 from discreet.query.estimate.quantile_search import Search
@@ -38,7 +39,7 @@ Key: TypeAlias = tuple[Any, ...]
 Loss: TypeAlias = Callable[[Any, Any], tuple[str, Fraction]]
 """Of two exact numbers: "pure" with ε, or "rho" with ρ."""
 _CLIMB, _STRETCH, _CHOOSE, _VALUES_KEPT = (
-    Ascent.__call__,
+    Ascents.__call__,
     Search.stretch,
     Exponential.draw,
     choosing._values_kept,
@@ -161,14 +162,20 @@ class Tape:
         numbers = np.array([noisy[i] for i in named.tolist()], dtype=np.int64)
         return Exact(kept.keys, tuple(numbers if i == rule.cell else n for i, n in enumerate(kept.numbers)))
 
-    def climb(self, ascent: Ascent, longer: Sequence[int], bits: Bits) -> int:
-        def loss(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[str, Fraction]:
-            moves = {b - a for a, b in zip(first, second, strict=True)}
-            if not (moves <= {0, 1} or moves <= {0, -1}):
-                raise Differs(f"numbers of longer units move by {moves}")
-            return "pure", ascent.epsilon if moves - {0} else Fraction(0)
+    def climb(self, ascents: Ascents, longer: Sequence[Sequence[int]], bits: Bits) -> tuple[int, ...]:
+        together = ascents.neighbours is Neighbours.ADD_REMOVE
 
-        return int(self.step(("ascent", ascent), tuple(longer), lambda: _CLIMB(ascent, longer, bits), loss))
+        def loss(first: tuple[tuple[int, ...], ...], second: tuple[tuple[int, ...], ...]) -> tuple[str, Fraction]:
+            pairs = zip(first, second, strict=True)
+            of_each = [{b - a for a, b in zip(*pair, strict=True)} for pair in pairs]
+            for moves in [set[int]().union(*of_each)] if together else of_each:
+                if not (moves <= {0, 1} or moves <= {0, -1}):
+                    raise Differs(f"numbers of longer units move by {moves}")
+            return "pure", ascents.epsilon if any(moves - {0} for moves in of_each) else Fraction(0)
+
+        counts = tuple(map(tuple, longer))
+        ends = self.step(("ascents", ascents), counts, lambda: _CLIMB(ascents, longer, bits), loss)
+        return tuple(map(int, ends))
 
     def units(self, everyone: int, epsilon: Fraction, bits: Bits) -> int:
         return self.number(("units", epsilon), everyone, Laplace(scale=1 / epsilon, moves=1), bits)
@@ -289,7 +296,7 @@ def patch_draws(patch: pytest.MonkeyPatch, tape: Tape) -> None:
     patch.setattr(residuals, "noisy_differences", tape.differences)
     patch.setattr(measure, "noisy_differences", tape.differences)
     patch.setattr(Threshold, "of", _method(tape.select))
-    patch.setattr(Ascent, "__call__", _method(tape.climb))
+    patch.setattr(Ascents, "__call__", _method(tape.climb))
     patch.setattr(Search, "stretch", _method(tape.search))
     patch.setattr(Additive, "draw", _method(tape.draw))
     patch.setattr(Exponential, "draw", _method(tape.choose))

@@ -17,7 +17,7 @@ from discreet.engines.memory.engine import memory
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.query.choose import choosing
 from discreet.query.choose.choosing import Kept, _pairs_kept
-from discreet.query.choose.clips import Ascent
+from discreet.query.choose.clips import Ascents
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Job, Part, jobs
 from discreet.query.estimate.statistics import Statistic, most_rows
@@ -26,7 +26,8 @@ from discreet.query.plan.schema import Caps, Schema, Stored
 from discreet.query.plan.work import AnyWork, Exact, TotalsWork
 from discreet.query.run import _closed
 from discreet.randomness import SystemBits
-from tests.query.choose.test_clips import law as law_of_ascent
+from tests.query.choose.test_clips import Counts, Ends
+from tests.query.choose.test_clips import law as law_of_ascents
 
 CHOSEN_CAPS = True
 SALT = "0123456789abcdef0123456789abcdef"
@@ -71,7 +72,7 @@ def one_apart(units: int) -> set[tuple[Table, Table]]:
 class Run:
     """Of one table, for one way in which the ascents may end: all that the outcome depends on."""
 
-    ascents: tuple[tuple[Ascent, tuple[int, ...], int], ...]
+    ascents: tuple[tuple[Ascents, Counts, Ends], ...]
     units: int
     epsilon_of_units: Fraction
     answers: tuple[tuple[int, Fraction], ...]
@@ -91,17 +92,17 @@ def runs(
     assert asked.choosing is not None
     many = asked.choosing.parts[0].clips
     for ends in product(range(len(SHORT)), repeat=many):
-        climbed, counted, left = list[tuple[Ascent, tuple[int, ...], int]](), list[tuple[int, Fraction]](), iter(ends)
+        climbed, counted = list[tuple[Ascents, Counts, Ends]](), list[tuple[int, Fraction]]()
 
-        def climb(self: Ascent, longer: Sequence[int], _: Any) -> int:
-            climbed.append((self, tuple(longer), end := next(left)))  # noqa: B023
-            return end
+        def climb(self: Ascents, longer: Sequence[Sequence[int]], _: Any) -> Ends:
+            climbed.append((self, tuple(map(tuple, longer)), ends))  # noqa: B023
+            return ends  # noqa: B023
 
         def count(everyone: int, epsilon: Fraction, _: Any) -> int:
             counted.append((everyone, epsilon))  # noqa: B023
             return 1 << 40
 
-        monkeypatch.setattr(Ascent, "__call__", climb)
+        monkeypatch.setattr(Ascents, "__call__", climb)
         monkeypatch.setattr(choosing, "noisy_units", count)
         closed = _closed(asked.choosing, engine, own.schemas, SystemBits(), lambda: None, Kept())
         answers = []
@@ -115,13 +116,13 @@ def runs(
         yield ends, Run(tuple(climbed), *counted[0], tuple(answers))
 
 
-_laws: dict[tuple[Ascent, tuple[int, ...]], dict[int, tuple[float, float]]] = {}
+_laws: dict[tuple[Ascents, Counts], dict[Ends, tuple[float, float]]] = {}
 
 
-def law(climb: Ascent, longer: tuple[int, ...]) -> dict[int, tuple[float, float]]:
+def law(climb: Ascents, longer: Counts) -> dict[Ends, tuple[float, float]]:
     """Bounds of the chance of each end; the last also where it ends nowhere."""
     if (climb, longer) not in _laws:
-        found = law_of_ascent(climb, longer)
+        found = law_of_ascents(climb, longer)
         _laws[climb, longer] = {end: (float(low), float(high)) for end, (low, high) in found.items()}
     return _laws[climb, longer]
 

@@ -23,10 +23,10 @@ def test_classes_between_any_starts() -> None:
     assert [evaluate(expression, {"x": x}) for x in (-6, -5, -1, 0, 6, 7, 99)] == [10, 20, 20, 30, 30, 40, 40]
 
 
-def test_a_ladder_goes_up_by_a_fourth_of_a_doubling_to_the_longest_total() -> None:
+def test_a_ladder_goes_up_by_an_eighth_of_a_doubling_to_the_longest_total() -> None:
     steps = ladder()
     assert steps[0] == 1
-    assert all(low < high <= 2 * low for low, high in pairwise(steps))
+    assert all(low < high <= 1.0906 * (low + 1) for low, high in pairwise(steps))
     assert LONGEST // 2 < steps[-1] < LONGEST
     assert len(steps) <= MOST_EDGES
     assert ladder(3) == (1, 2, 3)

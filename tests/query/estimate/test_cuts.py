@@ -18,9 +18,10 @@ from discreet.query.estimate.prepare import Clip
 from discreet.randomness import SystemBits
 
 CHOSEN_CAPS = True
-EDGES = (1, 2, 3, 5, 8, 13)
+EDGES = (1, 2, 3, 4, 5, 6, 8, 10, 11, 13)
 LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 14, 100)
 LADDER = ladder()
+STEPS = 120
 
 
 def longer(lengths: Sequence[int], edges: Sequence[int] = EDGES) -> list[int]:
@@ -77,12 +78,12 @@ def test_its_interval_holds_what_was_taken(kind: str) -> None:
     intervals of 95 % hold the number itself, not that of the middles of classes, in at least 93 %.
     """
     lengths = KINDS[kind](np.random.default_rng(5)).astype(int)
-    numbers = longer([int(x) for x in lengths], LADDER[:60])
+    numbers = longer([int(x) for x in lengths], LADDER[:STEPS])
     epsilon = Fraction(6, 150)
     assert tells(150, epsilon)
     assert not tells(149, epsilon)
-    steps = [s for s in range(60 - FURTHER) if 100 <= numbers[s] <= 400]
-    for step in steps or [max(s for s in range(60 - FURTHER) if numbers[s] >= 100)]:
+    steps = [s for s in range(STEPS - FURTHER) if 100 <= numbers[s] <= 400]
+    for step in steps or [max(s for s in range(STEPS - FURTHER) if numbers[s] >= 100)]:
         clip, end = LADDER[step], LADDER[step + FURTHER]
         taken = int((np.minimum(lengths, end) - np.minimum(lengths, clip)).sum())
         scale = (end - clip) / float(epsilon)
@@ -108,7 +109,7 @@ def test_its_noise_has_the_scale_that_it_says() -> None:
 
 
 def test_the_end_of_the_ladder_and_empty_tables() -> None:
-    assert noisy_cut([0] * 6, EDGES, 2, Fraction(1), SystemBits()) is None
+    assert noisy_cut([0] * 10, EDGES, 2, Fraction(1), SystemBits()) is None
     assert Cut(5.0, 1.0, 8).share_of(0.0) is None
     assert Cut(-50.0, 1.0, 8).share_of(100.0) == (0.0, 0.0, 0.0)
 

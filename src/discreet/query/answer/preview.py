@@ -18,7 +18,7 @@ from discreet.messages import Message, message, worst_first
 from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
 from discreet.query.answer.explain import shares
-from discreet.query.choose.choosing import Choosing, ascents, histograms_of_values, scale_of, selecting_question
+from discreet.query.choose.choosing import Choosing, goals, histograms_of_values, scale_of, selecting_question
 from discreet.query.choose.histograms import COUNTED, ReleasedHistogram
 from discreet.query.choose.open_parts import OpenPart, may_be_unknown
 from discreet.query.choose.shares import selecting_allowance
@@ -230,8 +230,9 @@ def _null_below(quote: Quote, part: Part) -> list[Message]:
         place = steps.parts.index(opened)
         sure = {m for m in opened.part.measures if not may_be_unknown(m)}
         if opened.clips:
-            climbs = [(measure, climb) for measure, climb, _ in ascents(steps, place) if measure is not None]
-            enough_units |= {measure: climb.enough for measure, climb in climbs if measure not in sure}
+            enough_units |= {
+                m: reached.enough for m, reached, _ in goals(steps, place)[0] if m is not None and m not in sure
+            }
         if opened.values:
             question, budget = next(iter(histograms_of_values(steps, place).values()))
             noise = closed_quote([question], budget, steps.neighbours).plan.sets[0][COUNTED]

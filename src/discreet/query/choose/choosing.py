@@ -27,8 +27,10 @@ from discreet.query.choose.clips import (
     BEST_OF_MEANS,
     BEST_OF_SPREAD,
     COUNTED,
-    Ascent,
-    ascent,
+    Ascents,
+    Goal,
+    goal,
+    less_for_each,
     longer_units,
     noisy_units,
 )
@@ -113,6 +115,20 @@ class Choosing:
         return [_classes(opened, opened.totals({})) for opened in self.parts if opened.clips]
 
 
+@dataclass(frozen=True, slots=True)
+class Climbed:
+    """What an ascent gave."""
+
+    measure: LoweredMeasure | None
+    """None: rows."""
+    clip: int | None
+    """None where there are too few units to choose one."""
+    cut: Cut | None
+    """What the clip takes, where it is estimated."""
+    longer: int | None
+    """So many units are longer than the clip, at most; None where that is not known."""
+
+
 @dataclass(slots=True)
 class Kept:
     """What was drawn for one payment already: whoever goes on after a failure of the engine draws none of it again."""
@@ -120,7 +136,7 @@ class Kept:
     selected: dict[int, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
     histograms: dict[object, ReleasedHistogram] = field(default_factory=dict)
     reach: dict[int, int] = field(default_factory=dict)
-    climbed: dict[int, list[tuple[LoweredMeasure | None, int | None, Cut | None]]] = field(default_factory=dict)
+    climbed: dict[int, list[Climbed]] = field(default_factory=dict)
     chosen: dict[int, Chosen] = field(default_factory=dict)
     begun: bool = False
     answered: bool = False
@@ -204,9 +220,14 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
         exact = compute([_classes(opened, opened.totals(centres))])[0]
         kept.climbed[place] = list(_climbed(plan, place, exact, groups, bits))
     cuts: dict[LoweredMeasure | None, Cut] = {}
-    for measure, clip, cut in kept.climbed.get(place, ()):
-        if clip is not None and cut is not None:
-            cuts[measure] = cut
+    longer: dict[LoweredMeasure | None, int] = {}
+    for climbed in kept.climbed.get(place, ()):
+        measure, clip = climbed.measure, climbed.clip
+        if clip is not None and climbed.cut is not None:
+            cuts[measure] = climbed.cut
+        of_rows = measure is None or measure in opened.of_typical
+        if clip is not None and climbed.longer is not None and not (of_rows and clip > MOST_ROWS):
+            longer[measure] = climbed.longer
         if measure is None:
             max_rows = max_rows if clip is None else min(clip, MOST_ROWS)
         elif measure in opened.of_typical:
@@ -218,47 +239,49 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
     if opened.distinct:
         clips |= _values_kept(plan, place, max_rows or MAX_ROWS, compute, bits)
     caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
-    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place), cuts)
+    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place), cuts, longer)
     return chosen.with_sums(opened.part.measures)
 
 
-def _climbed(
-    plan: Choosing, place: int, exact: Exact, groups: float, bits: Bits
-) -> Iterator[tuple[LoweredMeasure | None, int | None, Cut | None]]:
-    """The clip of rows, then of each measure that has one; no clip where there are too few units to choose one. And
-    what a clip takes, where it is estimated. Rows of groups have one always: the noise of the usual limit would be
-    larger than the groups of so few units.
+def _climbed(plan: Choosing, place: int, exact: Exact, groups: float, bits: Bits) -> Iterator[Climbed]:
+    """The clip of rows, then of each measure that has one. Rows of groups have one always: the noise of the usual limit
+    would be larger than the groups of so few units.
     """
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
     everyone, _ = longer_units(exact, 0, len(EDGES))
     units = noisy_units(everyone, COUNTED * epsilon, bits)
-    for at, (measure, climb, estimating) in enumerate(ascents(plan, place, groups)):
-        _, longer = longer_units(exact, at, len(EDGES))
-        step = climb.clip(longer, bits)
-        cut = noisy_cut(longer, EDGES, step, estimating, bits) if estimating else None
-        sure = units >= climb.enough or (measure is None and bool(plan.parts[place].part.keys))
-        yield measure, EDGES[step] if sure else None, cut
+    climbs, ascents = goals(plan, place, groups)
+    longer = [longer_units(exact, at, len(EDGES))[1] for at in range(len(climbs))]
+    for at, ((measure, reached, estimating), end) in enumerate(zip(climbs, ascents(longer, bits), strict=True)):
+        step, counts = reached.clip(end, EDGES), longer[at]
+        cut = noisy_cut(counts, EDGES, step, estimating, bits) if estimating else None
+        sure = units >= reached.enough or (measure is None and bool(plan.parts[place].part.keys))
+        most = None if end == len(EDGES) - 1 else ascents.at_most(at, len(EDGES))
+        yield Climbed(measure, EDGES[step] if sure else None, cut, most)
 
 
-def ascents(
+def goals(
     plan: Choosing, place: int, groups: float | None = None
-) -> list[tuple[LoweredMeasure | None, Ascent, Fraction]]:
-    """The ascent of rows, then of each measure that is clipped, each with the ε of an estimate of what its clip takes
-    (0 where there is none); without ``groups``, for groups of usual sizes.
+) -> tuple[list[tuple[LoweredMeasure | None, Goal, Fraction]], Ascents]:
+    """The goal for rows, then for each measure that is clipped, each with the ε of an estimate of what its clip takes
+    (0 where there is none), and the ascents to all of them; without ``groups``, for groups of usual sizes.
     """
     opened = plan.parts[place]
     if groups is None:
         groups = TYPICAL_SKEW * (opened.part.group_count or GUESSED_GROUPS) if opened.part.keys else 1.0
     epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
-    each, climbs = epsilon / opened.clips, []
+    noises, estimate = _noise_of_clips(opened, plan.noise[place]), SHARE * epsilon / opened.clips
     by_rows: list[LoweredMeasure | None] = [*([None] if opened.rows else []), *opened.of_typical[:1]]
-    noises = _noise_of_clips(opened, plan.noise[place])
-    for measure in [*by_rows, *(opened.part.measures[at] for at in opened.clipped)]:
-        best, noise = _best(measure), noises[measure]
-        tried = opened.can_estimate(measure) and tells(best * groups * noise, SHARE * each)
-        estimating = SHARE * each if tried else Fraction(0)
-        climbs.append((measure, ascent((1 - COUNTED) * each - estimating, noise, groups, best), estimating))
-    return climbs
+    measures = [*by_rows, *(opened.part.measures[at] for at in opened.clipped)]
+    estimating = [
+        estimate if opened.can_estimate(m) and tells(_best(m) * groups * noises[m], estimate) else Fraction(0)
+        for m in measures
+    ]
+    climbing = (1 - COUNTED) * epsilon - sum(estimating)
+    alone = climbing / less_for_each(len(measures), plan.neighbours)
+    made = [goal(alone, noises[m], groups, _best(m)) for m in measures]
+    ascents = Ascents(climbing, tuple(reached.beyond for reached in made), plan.neighbours)
+    return list(zip(measures, made, estimating, strict=True)), ascents
 
 
 def _best(measure: LoweredMeasure | None) -> float:
@@ -408,7 +431,8 @@ def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: PriceShares, comput
     epsilon = pure_epsilon(portion(plan.allowance, own.reach))
     exact = compute([_classes(opened, (Total(None),))])[0]
     _, longer = longer_units(exact, 0, len(EDGES))
-    most = min(EDGES[ascent(epsilon, 1.0, 1.0)(longer, bits)], MOST_ROWS)
+    ascent = Ascents(epsilon, (goal(epsilon, 1.0, 1.0).beyond,), plan.neighbours)
+    most = min(EDGES[ascent([longer], bits)[0]], MOST_ROWS)
     listed = opened.part.group_count
     return most if listed is None else max(1, min(most, listed))
 

@@ -181,6 +181,8 @@ class Chosen:
     """The groups that were selected, where nobody listed them."""
     cuts: dict[LoweredMeasure | None, Cut] = field(default_factory=dict)
     """What clips take, where that was estimated; None: the clip of rows."""
+    longer: dict[LoweredMeasure | None, int] = field(default_factory=dict)
+    """How many units have more than a clip, at most."""
 
     def with_sums(self, measures: tuple[LoweredMeasure, ...]) -> Chosen:
         """With what was chosen for means, for the sums beside them."""
@@ -202,11 +204,11 @@ class Chosen:
     def of(self, part: Part) -> Part:
         """A grouping set with it: nothing is open any more."""
         measures = tuple(self._measure(measure) for measure in part.measures)
-        cuts = {m.measure.name: self.cuts[m] for m in part.measures if m in self.cuts}
-        if None in self.cuts:
-            cuts[""] = self.cuts[None]
+        names: dict[LoweredMeasure | None, str] = {m: m.measure.name for m in part.measures} | {None: ""}
+        cuts = {name: self.cuts[m] for m, name in names.items() if m in self.cuts}
+        longer = {name: self.longer[m] for m, name in names.items() if m in self.longer}
         bounded = frozenset(m.measure.name for m in part.measures if m in self.bounds)
-        made = replace(part, caps=self.caps, named=self.named, chosen=True, cuts=cuts, bounded=bounded)
+        made = replace(part, caps=self.caps, named=self.named, chosen=True, cuts=cuts, longer=longer, bounded=bounded)
         return made.asking(measures)
 
     def _measure(self, measure: LoweredMeasure) -> LoweredMeasure:

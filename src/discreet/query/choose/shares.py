@@ -23,7 +23,7 @@ _PIECES = 1024
 """Shares are multiples of one part in so many."""
 FEW, MANY = 0.35, 0.1
 """Of the price of one total, and of many groups: what choosing clips costs. With groups between, by their number."""
-SIZES = 0.04
+SIZES = 0.02
 """What the sizes of groups cost."""
 VALUES, VALUES_OF_MEANS = 0.12, 0.05
 """What bounds of values cost, where some are open; where all are of means, about their middle is enough."""
@@ -80,7 +80,7 @@ def looks_at_sizes(opened: OpenPart) -> bool:
 
 def clip_share(opened: OpenPart) -> float:
     """What clips cost: a larger share where there are few groups, as there the clip decides all of the error."""
-    return share_of_clips(1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS, opened.clips)
+    return share_of_clips(1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS)
 
 
 def _value_share(opened: OpenPart) -> float:
@@ -88,9 +88,9 @@ def _value_share(opened: OpenPart) -> float:
     return VALUES_OF_MEANS if kinds == {Aggregate.AVG} else VALUES if kinds else 0.0
 
 
-def share_of_clips(groups: int, clips: int = 1) -> float:
-    """The same, by the number of groups for each clip: each has an ascent of its own."""
-    return max(MANY, FEW / math.pow(max(1.0, groups / clips), 0.4))
+def share_of_clips(groups: int) -> float:
+    """The same, by the number of groups."""
+    return max(MANY, FEW / math.pow(max(1, groups), 0.35))
 
 
 def portion(allowance: Allowance, share: Fraction) -> Pure | ZCDP:

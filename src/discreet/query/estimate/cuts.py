@@ -21,7 +21,7 @@ SHARE = Fraction(2, 5)
 """Of what a clip costs: what the estimate costs."""
 _TELLS = 6
 """How many times 1/ε units are to be beyond a clip; 95 % of its noise is within half of that."""
-FURTHER = 4
+FURTHER = 8
 """How many steps of the ladder it reaches beyond the clip: twice the length."""
 
 

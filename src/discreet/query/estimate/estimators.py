@@ -205,8 +205,9 @@ class Plain(Recipe):
 
     @property
     def needs(self) -> dict[Statistic, float]:
-        """Itself. A count that is asked for weighs more: a sum's or mean's relative error is larger anyway."""
-        return {self.statistic: 4.0 if self.is_count else 1.0}
+        """Itself. A count weighs more: a sum of values within bounds is further off anyway. One with a clip is not."""
+        clipped = isinstance(self.statistic, st.Rows) and self.statistic.clip is not None
+        return {self.statistic: 4.0 if self.is_count or clipped else 1.0}
 
     def value(self, noisy: Estimates) -> Floats:
         """The released number."""

@@ -79,6 +79,9 @@ class Clip:
     """Of a clip of rows: the column that counts them, and that ``too_low`` is of."""
     one_sign: bool = True
     """Whether no value is below 0, as far as is declared; if some are, there is no telling what was taken."""
+    units: int | None = None
+    """So many units are above ``limit``, at most, with a chance of 95 %; what each of them has beyond it is not known.
+    None where there is no such number."""
 
     @staticmethod
     def read(stored: Mapping[str, Any]) -> Clip:
@@ -99,6 +102,10 @@ class Clip:
                 return message("rows_cut", limit=int(self.limit), too_low=self.too_low, reach=int(self.reach))
             code = "totals_cut" if self.one_sign else "totals_cut_if_positive"
             return message(code, column=self.column, limit=self.limit, too_low=self.too_low, reach=self.reach)
+        if self.units is not None and not self.column:
+            return message("rows_scaled_of", limit=int(self.limit), units=self.units)
+        if self.units is not None and self.of == "totals":
+            return message("totals_scaled_of", column=self.column, limit=self.limit, units=self.units)
         if not self.column:
             return message("rows_scaled", limit=int(self.limit))
         if self.of == "distinct values":
@@ -140,6 +147,8 @@ class Part:
     """The combinations of listed keys that key sets let stand together; None: all."""
     cuts: Mapping[str, Cut] = field(default_factory=dict, compare=False)
     """What clips take, by the measure; of rows by the empty name."""
+    longer: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """How many units have more than a clip, at most; named in the same way."""
     bounded: frozenset[str] = field(default=frozenset(), compare=False)
     """The measures whose bounds were chosen from the data: a number somewhere between these is no answer."""
 
@@ -170,7 +179,7 @@ class Part:
         statistics = [statistic for recipe in self.recipes for statistic in recipe.needs]
         by_caps = [s for s in statistics if most_rows(s) is None]
         by_rows = any(isinstance(s, Bins | QuantileCells) or (isinstance(s, Rows) and not s.clip) for s in by_caps)
-        clips = [Clip("", "rows", float(rows(self.caps)))] if by_rows else []
+        clips = [Clip("", "rows", float(rows(self.caps)), units=self.longer.get(""))] if by_rows else []
         named: dict[tuple[str, float], list[str]] = {}
         for measure in self.measures:
             kind = measure.arguments[0].kind if measure.arguments else None
@@ -181,7 +190,9 @@ class Part:
             elif measure.clip is not None and isinstance(kind, Number):
                 of = "distances from the centre" if measure.centre else "totals"
                 named.setdefault((of, float(measure.clip * kind.step)), []).append(measure.measure.name)
-        clips += [Clip(", ".join(names), of, limit) for (of, limit), names in named.items()]
+        clips += [
+            Clip(", ".join(names), of, limit, units=self.longer.get(names[0])) for (of, limit), names in named.items()
+        ]
         return tuple(clips)
 
     def clips_of(self, estimates: Estimates) -> tuple[Clip, ...]:
