@@ -165,7 +165,7 @@ def _plain(table: pa.Table) -> pa.Table:
 
 
 def _microseconds(column: Any) -> Any:
-    """Moments as whole microseconds, rounded down, and as near as there are some: Arrow's own cast fails beyond them."""
+    """Moments in whole microseconds, rounded down; the nearest one where there is none: Arrow's own cast fails there."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
