@@ -165,7 +165,7 @@ def _plain(table: pa.Table) -> pa.Table:
 
 
 def _microseconds(column: Any) -> Any:
-    """Moments in whole microseconds, rounded down; the nearest one where there is none: Arrow's own cast fails there."""
+    """Moments in whole microseconds, rounded down; the nearest one where there is none, where Arrow's cast fails."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
