@@ -169,7 +169,7 @@ def test_a_fork_does_not_go_on_beside_its_parent(text: str, at: int, monkeypatch
     again: Any = failed.value.again
     with monkeypatch.context() as forked:
         forked.setattr("os.getpid", lambda: 1)
-        with pytest.raises(ReceiptRefused, match="the process that paid"):
+        with pytest.raises(ReceiptRefused, match="the process that began it"):
             again()
     assert again().receipt.used
 

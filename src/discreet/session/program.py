@@ -276,7 +276,7 @@ class Run:
     def _one_at_a_time(self) -> Iterator[None]:
         """Held while the payment is used: whoever goes on twice, in two threads, or in a fork, is refused."""
         if os.getpid() != self._process:  # its receipt may be in use by now, and then checks no more who holds it
-            raise ReceiptRefused("a receipt belongs to the process that paid; pay again here")
+            raise ReceiptRefused("a query goes on in the process that began it; ask again here")
         if not self._running.acquire(blocking=False):
             raise ReceiptRefused("this payment is being used; one payment is good for one release")
         try:

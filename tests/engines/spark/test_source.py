@@ -120,6 +120,19 @@ def test_stored_types(spark: SparkSession) -> None:
     }  # fmt: skip
 
 
+def test_no_moment_of_an_arrow_table_refuses_it(spark: SparkSession) -> None:
+    """One that Arrow cannot write in microseconds made the whole table one that cannot be read."""
+    ends = [-(2**63) + 1, 2**63 - 1, -1, 0, None]
+    units = ["s", "ms", "us", "ns"]
+    table = pa.table({"u": [*range(5)], **{unit: pa.array(ends, pa.timestamp(unit)) for unit in units}})
+    session = dp.Session(t=dp.table(table, unit="u", max_rows=1), budget=dp.Pure(10**9), engine=dp.engines.spark(spark))
+    counts = ", ".join(f"COUNT({unit}) AS {unit}" for unit in units)
+    assert session.sql(f"SELECT {counts} FROM t").release(epsilon=10**8).rows == [dict.fromkeys(units, 4)]
+    moments = [-(2**63), -(2**63) + 999, -1001, -1000, -999, -1, 0, 999, 1000, 2**63 - 1]
+    column = frame_of(pa.table({"x": pa.array(moments, pa.timestamp("ns"))}), spark).toArrow().column("x")
+    assert column.cast(pa.int64()).to_pylist() == [moment // 1000 for moment in moments]
+
+
 @pytest.mark.slow
 def test_collations_do_not_matter(spark: SparkSession) -> None:
     rows = spark.sql(

@@ -153,20 +153,34 @@ def _fields_of(line: str, delimiter: str) -> str:
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Columns that Spark does not know as those that hold the same values; moments rounded down to microseconds."""
+    """Columns that Spark does not know as those that hold the same values; moments in microseconds."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     for i, field in enumerate(table.schema):
         column = table.column(i)
         if pa.types.is_uint64(field.type):
             column = column.cast(pa.decimal128(20, 0))
-        elif pa.types.is_timestamp(field.type) and field.type.unit == "ns":
-            column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", field.type.tz))
+        elif pa.types.is_timestamp(field.type):
+            column = _microseconds(column).cast(pa.timestamp("us", field.type.tz))
         elif pa.types.is_dictionary(field.type):
             column = column.cast(field.type.value_type)
         table = table.set_column(i, field.name, column)
     return table
+
+
+def _microseconds(column: Any) -> Any:
+    """Moments in whole microseconds, rounded down; the nearest one where there is none, where Arrow's cast fails."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    whole, unit = column.cast(pa.int64()), column.type.unit
+    if unit == "ns":
+        cut = pc.divide(whole, 1000)  # towards 0
+        return pc.subtract(cut, pc.greater(pc.multiply(cut, 1000), whole).cast(pa.int64()))
+    each = {"s": 10**6, "ms": 10**3, "us": 1}[unit]
+    end = ((1 << 63) - 1) // each
+    nearest = pc.max_element_wise(pc.min_element_wise(whole, end, skip_nulls=False), -end, skip_nulls=False)
+    return pc.multiply(nearest, each)
 
 
 def files_of(frame: Any, name: str, session: SparkSession) -> frozenset[str]:
