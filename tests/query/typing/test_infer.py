@@ -137,6 +137,6 @@ def test_an_unknown_function_is_unsupported_with_a_hint() -> None:
 def test_how_large_an_expression_is() -> None:
     """Parts, depth, and how many texts it may hold; a part that is shared counts wherever it stands."""
     longer = call("replace", col("name"), "ab", "abcde")
-    sizes = [_Typing(FIELDS)._measure(one)[:3] for one in
-             (col("name"), Literal(1), longer, call("concat", col("name"), longer), call("least", longer, longer))]  # fmt: skip
+    made = (col("name"), Literal(1), longer, call("concat", col("name"), longer), call("least", longer, longer))
+    sizes = [_Typing(FIELDS)._measure(one)[:3] for one in made]
     assert sizes == [(1, 1, 1), (1, 1, 1), (4, 2, 3), (6, 3, 4), (9, 3, 3)]
