@@ -43,7 +43,7 @@ LONG: dict[str, Any] = {
     "quote": lambda: own().sql("SELECT k, COUNT(*) AS n, AVG(x) AS m FROM t GROUP BY k").quote(epsilon=1),
     "query": lambda: own().sql("SELECT k, COUNT(*) AS n, AVG(x) AS m FROM t GROUP BY k"),
     "answer": lambda: own().sql("SELECT k, COUNT(*) AS n, AVG(x) AS m FROM t GROUP BY k").release(epsilon=1),
-    "loss": lambda: dp.privacy_loss(events.DiscreteLaplace(scale=5, sensitivity=4000)),
+    "loss": lambda: dp.privacy_loss(events.DiscreteLaplace(scale=5, sensitivity=400)),
     "bins": lambda: synthetic.bins(range(5000)),
     "categories": lambda: synthetic.categories(KEYS),
     "workload": lambda: synthetic.workload(DOMAIN, "all 3-way"),

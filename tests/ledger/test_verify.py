@@ -323,3 +323,54 @@ def test_only_a_whole_chain_is_imported(lite: Place, tmp_path: Path) -> None:
         shorter.owner.acknowledge(reason="the rest was damaged")
         shorter.owner.write_off("town", Pure("0.1"), reason="what the receipts of the analysts show")
         assert shorter.standing("town").charged == Pure("0.1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("edit", "problem"),
+    [
+        ("UPDATE discreet_answers SET answer = X'00' WHERE charge = {last}", True),
+        ("UPDATE discreet_answers SET answer = X'' WHERE charge = {last}", False),  # pruned: its card stays
+        ("UPDATE discreet_answers SET card = replace(card, 'answer', 'Answer') WHERE charge = {last}", True),
+        ("UPDATE discreet_answers SET card = '' WHERE charge = {last}", True),
+        ("UPDATE discreet_answers SET answer = X'', card = '' WHERE charge = {last}", True),
+        ("UPDATE discreet_answers SET charge = 1 WHERE charge = {last}", True),
+    ],
+)
+def test_an_answer_that_is_not_the_one_on_its_card_is_named(lite: Place, edit: str, problem: bool) -> None:
+    """Also without a look at every signature."""
+    with prepared(lite) as ledger:
+        answered(ledger, "k0")
+        last = answered(ledger, "k1").sequence
+    lite.unguard()
+    lite.run(edit.format(last=last))
+    number = 1 if "charge = 1" in edit else last
+    told = f"the answer to entry {number} is not the one on its card, or the card is not genuine"
+    report = lite.verify()
+    assert report.problems == ((told,) if problem else ())
+    assert (report.first_bad, report.charges, report.answers) == (None, 2, 2)
+    assert str(report) == (told if problem else f"the chain is whole: {last} entries, of which charges: 2, answered: 2")
+
+
+def test_a_head_or_receipt_of_another_ledger_is_named(lite: Place, tmp_path: Path) -> None:
+    with prepared(lite) as ledger:
+        proof = answered(ledger, "k").proof
+        public, last = ledger.public_key, ledger.head
+    (tmp_path / "other").mkdir()
+    other = Place(*(str(tmp_path / "other" / name) for name in ("ledger", "key", "head")))
+    with prepared(other) as ledger:
+        foreign = answered(ledger, "k").proof
+    assert lite.verify(receipts=[proof], public_key=public).good
+    unsigned = "a receipt was not signed by this ledger, or was changed"
+    assert lite.verify(receipts=[foreign, proof, "x"]).problems == (unsigned, unsigned)
+    assert lite.verify(receipts=[proof], public_key="00" * 32).problems == (unsigned,)
+    for head, told in (
+        (replace(last, ledger="x"), "the head file belongs to another ledger"),
+        (replace(last, hash="x"), f"entry {last.sequence} is not the one that the head file remembers"),
+        (replace(last, sequence=last.sequence + 1), f"entry {last.sequence + 1} was there before, and the ledger"),
+    ):
+        HeadFile(Path(lite.head)).replace(head)
+        (problem,) = lite.verify().problems
+        assert problem.startswith(told)
+    Path(lite.head).unlink()
+    assert lite.verify().problems == ("the head file is missing",)

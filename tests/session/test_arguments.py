@@ -127,3 +127,58 @@ def test_a_ledger_keeps_the_budget_by_itself(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match="the ledger keeps the budget"):
         dp.Session(visits=visits, ledger=tmp_path / "l.db", budget=dp.Pure(1), budget_store=Filter(dp.Pure(1)))
     assert not (tmp_path / "l.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ({"visits": "house -> nowhere.house"}, "must lead to a column of a table here"),
+        ({"visits": "house -> houses.nothing", "houses": "owner"}, "must lead to a column of a table here"),
+        ({"visits": "house -> visits.cost"}, "must not lead in a circle"),
+        ({"visits": "house -> houses.house", "houses": "owner -> visits.house"}, "must not lead in a circle"),
+    ],
+)
+def test_a_unit_leads_to_one_table_of_people(tables: dict[str, str], words: str) -> None:
+    rows = {"visits": {"house": [1, 2], "cost": [3, 4]}, "houses": {"house": [1, 2], "owner": [1, 2]}}
+    given = {name: dp.table(rows[name], unit=unit) for name, unit in tables.items()}
+    with pytest.raises(BadParameter, match=words):
+        dp.Session(given, budget=dp.Pure(1))
+
+
+def test_a_unit_may_lead_through_several_tables() -> None:
+    rows = {"a": {"b": [1, 1, 2]}, "b": {"id": [1, 2], "c": [7, 7]}, "c": {"id": [7], "who": [3]}}
+    units = {"a": "b -> b.id", "b": "c -> c.id", "c": "who"}
+    tables = {name: dp.table(rows[name], unit=units[name], max_rows=3) for name in rows}
+    own = dp.Session(tables, budget=dp.Pure(10**6))
+    assert own.sql("SELECT COUNT(DISTINCT who) AS n FROM c").release(epsilon=10**5).value == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"neighbours": "ADD_REMOVE"}, "Neighbours.ADD_REMOVE or"),
+        ({"neighbours": 1}, "Neighbours.ADD_REMOVE or"),
+        ({"rule": dp.Rule.ADVANCED}, "counts by Rule.EITHER"),
+        ({"rule": dp.Rule.PLD}, "counts by Rule.EITHER"),
+        ({"engine": "duckdb"}, "must be made by dp.engines.duckdb"),
+        ({"engine": dp.table(VISITS, unit="patient_id")}, "must be made by dp.engines.duckdb"),
+        ({"budget": None}, "must be dp.Pure"),
+        ({"budget": True}, "must be dp.Pure"),
+        ({"budget": (1, 2, 3)}, "must be dp.Pure"),
+    ],
+)
+def test_terms_that_no_session_keeps_are_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(DiscreetError, match=words):
+        dp.Session(t=dp.table(VISITS, unit="patient_id"), **({"budget": dp.Approx(1, "1e-6")} | given))
+
+
+@pytest.mark.parametrize("rule", [None, dp.Rule.EITHER, dp.Rule.BASIC, dp.Rule.ZCDP])
+@pytest.mark.parametrize("neighbours", [None, *dp.Neighbours])
+def test_terms_that_a_session_keeps(rule: dp.Rule | None, neighbours: dp.Neighbours | None) -> None:
+    table = dp.table({"person": [1, 2]}, unit="person")
+    own = dp.Session(t=table, budget=dp.Approx(1, "1e-6"), rule=rule, neighbours=neighbours)
+    assert own._backend.terms.rule is (rule or dp.Rule.EITHER)
+    assert own._backend.terms.neighbours is (neighbours or dp.Neighbours.ADD_REMOVE)
+    assert (own.remaining == own.budget) is (rule is not dp.Rule.ZCDP)
+    with pytest.raises(BadParameter, match=r"must be dp\.Pure"):
+        dp.Session(t=table)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.privacy.numerics.interval import ZERO, Interval, power
+from discreet.privacy.numerics.interval import ZERO, Interval, _above, power
 
 positive = st.builds(
     lambda p, q, e: Fraction(p, q) * Fraction(2) ** e,
@@ -68,3 +68,11 @@ def test_order(x: Fraction, y: Fraction) -> None:
     assert not ZERO.higher(a)
     assert not ZERO.surer(ZERO)
     assert not a.higher(a)
+
+
+def test_which_of_two_numbers_is_larger_whatever_their_exponents() -> None:
+    numbers = [(n, e) for n in (0, 1, 2, 3, 4, 5, 7, 8, 1 << 40, (1 << 40) + 1) for e in (-41, -2, -1, 0, 1, 2, 40)]
+    for a, a_exponent in numbers:
+        for b, b_exponent in numbers:
+            larger = Fraction(a) * Fraction(2) ** a_exponent > Fraction(b) * Fraction(2) ** b_exponent
+            assert _above(a, a_exponent, b, b_exponent) is larger

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from discreet.exact import log_up
 from discreet.privacy.pld.atoms import box, response
 from discreet.privacy.pld.continuous import GaussianPair, LaplacePair
 from discreet.privacy.pld.pair import Pair
@@ -98,3 +99,25 @@ def test_a_huge_loss_is_never_written_out(loss: Fraction) -> None:
     assert F(low) <= F(high)
     assert float(low) == float(high) == pytest.approx(math.log(6 / 7), abs=1e-15)
     assert _mixed_exactly(math.inf, F(1, 7)) == (math.inf, math.inf)
+
+
+@pytest.mark.parametrize("make", [RemovedPair, AddedPair])
+@pytest.mark.parametrize("inner", [GaussianPair(1.0), LaplacePair(F(2), 2.0), GaussianPair(30.0)])
+def test_cells_together_are_those_one_by_one(make: type[RemovedPair | AddedPair], inner: Pair) -> None:
+    """Also beyond the largest exponent that is written out."""
+    pair = make(inner, F(1, 10))
+    edges = np.array([-900.0, -3.0, -0.2, 0.0, 0.05, 0.4, 2.0, 550.0, 620.0, 700.0])
+    together = pair.cells(edges)
+    for i in range(len(edges) - 1):
+        alone = pair.cells(edges[i : i + 2])
+        for one, every in ((alone.p, together.p), (alone.q, together.q), (alone.s, together.s)):
+            assert one[0] == pytest.approx(every[i], rel=1e-9, abs=1e-300)
+        for one, every in ((alone.p_error, together.p_error), (alone.s_error, together.s_error)):
+            assert one[0] == pytest.approx(every[i], rel=1e-6, abs=1e-300)
+
+
+def test_the_upper_end_of_a_huge_loss_is_above_it() -> None:
+    """log(1 - r + r e^l) is above l + log r, by next to nothing."""
+    for rate in (F(1, 2), F(1, 1000)):
+        low, high = _mixed_exactly(F(10**6), rate)
+        assert low < F(10**6) + log_up(rate) < high

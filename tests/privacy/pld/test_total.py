@@ -137,3 +137,10 @@ def test_the_largest_weight_of_a_tail_is_the_largest(theta: float) -> None:
     places = np.linspace(0.0, 60.0, 600_001)
     largest = float((np.exp(-theta * places) * -np.expm1(-places)).max())
     assert largest <= total_module._largest_weight(theta) <= largest * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_length_of_an_error_is_not_below_its_own(seed: int) -> None:
+    x = np.random.default_rng(seed).lognormal(0.0, 9.0, 1 + 100 * seed)
+    exact = sum((Fraction(float(value)) ** 2 for value in x), Fraction(0))
+    assert exact <= Fraction(total_module._norm(x)) ** 2 <= exact * (1 + Fraction(1, 10**5))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import discreet as dp
 from discreet.errors import BadQuestion
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.functions.typed_values import TypedColumn
@@ -85,3 +86,23 @@ def test_the_length_of_a_text_is_what_is_known_of_it(text: Call, most: int | Non
 def test_letters_are_those_of_ascii() -> None:
     assert evaluate(typed(call("lower", "ÀB"), {}).lowered, {}) == "Àb"
     assert evaluate(typed(call("ilike", col("name"), "A_"), FIELDS).lowered, {"name": "aB"}) is True
+
+
+@pytest.mark.parametrize("pattern", ["5", "name", "NULL"])
+def test_a_pattern_of_the_whole_text_is_a_constant_text(pattern: str) -> None:
+    with pytest.raises(BadQuestion):
+        lowered(f"REGEXP_FULL_MATCH(name, {pattern})")
+
+
+@pytest.mark.parametrize(("pattern", "whole"), [("a|b", "^(?:a|b)$"), ("(?i)a|b", "(?i)^(?:a|b)$")])
+def test_a_pattern_of_the_whole_text_begins_and_ends_it(pattern: str, whole: str) -> None:
+    matched = [lowered(f"{function}(name, '{text}')") for function, text in
+               (("REGEXP_FULL_MATCH", pattern), ("REGEXP_MATCHES", whole))]  # fmt: skip
+    assert matched[0] == matched[1]
+
+
+def lowered(condition: str) -> Any:
+    """The measure of a query with this condition."""
+    rows = {"who": [1, 2], "name": ["a", "b"]}
+    session = dp.Session(t=dp.table(rows, unit="who", max_rows=1), budget=dp.Pure(1))
+    return session.sql(f"SELECT COUNT(*) AS n FROM t WHERE {condition}").prepared.parts[0].whole

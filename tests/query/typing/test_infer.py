@@ -13,7 +13,7 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions import catalogue
 from discreet.query.plan.expressions import Call, Expression, Literal, walk
 from discreet.query.plan.types import Boolean, Number
-from discreet.query.typing.infer import typed
+from discreet.query.typing.infer import _Typing, typed
 from tests.helpers.extent import extent
 from tests.helpers.surface import FIELDS, FUNCTIONS, SORTS, expression, row
 from tests.helpers.typing_checks import call, check_meaning, check_range, col
@@ -132,3 +132,11 @@ def test_refused_by_name(asked: Expression, word: str) -> None:
 def test_an_unknown_function_is_unsupported_with_a_hint() -> None:
     with pytest.raises(Unsupported, match="did you mean upper"):
         typed(call("uper", col("name")), FIELDS)
+
+
+def test_how_large_an_expression_is() -> None:
+    """Parts, depth, and how many texts it may hold; a part that is shared counts wherever it stands."""
+    longer = call("replace", col("name"), "ab", "abcde")
+    made = (col("name"), Literal(1), longer, call("concat", col("name"), longer), call("least", longer, longer))
+    sizes = [_Typing(FIELDS)._measure(one)[:3] for one in made]
+    assert sizes == [(1, 1, 1), (1, 1, 1), (4, 2, 3), (6, 3, 4), (9, 3, 3)]

@@ -1,6 +1,7 @@
 """What is computed from released values is checked before anybody pays."""
 
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -9,8 +10,9 @@ import discreet as dp
 from discreet.errors import BadQuestion
 from discreet.query.functions.catalogue import OF_RELEASED
 from discreet.query.plan.expressions import Call, Column, Literal
+from discreet.query.plan.nodes import Window
 from discreet.query.plan.types import Boolean, Date, Kind, Real, Text, Timestamp
-from discreet.query.typing.released import _RULES, Sort, sort_of, sort_of_kind
+from discreet.query.typing.released import _RULES, _WINDOWS, Sort, _sort_of_window, sort_of, sort_of_kind
 
 ROWS = {"id": list(range(100)), "v": [1.5] * 100, "c": ["a", "b"] * 50, "d": [date(2024, 3, 1)] * 100,
         "t": [datetime(2024, 3, 1, 12)] * 100}  # fmt: skip
@@ -84,3 +86,54 @@ def test_sorts() -> None:
     assert sort_of(Call("case", (Literal(None), Literal(None), Literal(None))), {}) is Sort.NULL
     with pytest.raises(BadQuestion, match="constant"):
         sort_of(Literal(1.5), {})  # type: ignore[arg-type]
+
+
+SORTS = {"n": Sort.NUMBER, "c": Sort.TEXT, "d": Sort.DATE, "b": Sort.BOOLEAN}
+N, C, D, B = (Column(name) for name in SORTS)
+WINDOWS: dict[str, tuple[int, int]] = {
+    "row_number": (0, 0), "rank": (0, 0), "dense_rank": (0, 0), "percent_rank": (0, 0), "cume_dist": (0, 0),
+    "ntile": (1, 1), "sum": (1, 1), "avg": (1, 1), "min": (1, 1), "max": (1, 1), "first_value": (1, 1),
+    "last_value": (1, 1), "count": (0, 1), "lag": (1, 3), "lead": (1, 3), "nth_value": (2, 2), "count_distinct": (1, 1),
+    "variance": (1, 1), "stddev": (1, 1), "quantile": (2, 2),
+}  # fmt: skip
+
+
+def over(function: str, *arguments: Any) -> Sort:
+    return _sort_of_window(Window("w", function, arguments), SORTS)
+
+
+@pytest.mark.parametrize("function", WINDOWS)
+def test_how_many_arguments_a_window_takes(function: str) -> None:
+    """Numbers that are right for all of them: a column, then steps and a number in place of what is beyond."""
+    every = (Literal(2), Literal(2), Literal(2)) if function == "ntile" else (N, Literal(1), Literal(0))
+    fewest, most = WINDOWS[function]
+    assert _WINDOWS.keys() == WINDOWS.keys()
+    for many in range(4):
+        if fewest <= many <= most:
+            assert over(function, *every[:many]) is Sort.NUMBER
+        else:
+            with pytest.raises(BadQuestion, match=f"takes {fewest} to {most} arguments"):
+                over(function, *every[:many], *([N] * max(0, many - 3)))
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "sort"),
+    [
+        ("lag", (C,), Sort.TEXT), ("lead", (D, Literal(0)), Sort.DATE),
+        ("lag", (C, Literal(1), Literal("x")), Sort.TEXT), ("lag", (N, Literal(1), Literal("x")), None),
+        ("lead", (C, Literal(1), N), None), ("lag", (N, Literal(-1)), None),
+        ("lag", (N, Literal(10**6)), None), ("lag", (N, Literal(10**6 - 1)), Sort.NUMBER), ("lag", (N, N), None),
+        ("lag", (N, Literal(Fraction(3, 2))), None), ("nth_value", (C, Literal(1)), Sort.TEXT),
+        ("nth_value", (C, Literal(0)), None), ("ntile", (Literal(1),), Sort.NUMBER), ("ntile", (Literal(0),), None),
+        ("min", (C,), Sort.TEXT), ("max", (D,), Sort.DATE), ("min", (B,), None), ("sum", (C,), None),
+        ("avg", (D,), None),
+        ("stddev", (B,), None), ("quantile", (C, Literal(1)), None), ("first_value", (B,), Sort.BOOLEAN),
+        ("count", (C,), Sort.NUMBER), ("count_distinct", (D,), Sort.NUMBER),
+    ],
+)  # fmt: skip
+def test_what_a_window_gives(function: str, arguments: tuple[Any, ...], sort: Sort | None) -> None:
+    if sort is not None:
+        assert over(function, *arguments) is sort
+    else:
+        with pytest.raises(BadQuestion):
+            over(function, *arguments)
