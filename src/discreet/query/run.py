@@ -384,7 +384,7 @@ def _noisy(
                 estimates[statistic] = as_estimate(_as_floats(values, drawn), drawn)
     if not estimates:  # nothing can be known here: still, there are groups
         estimates[Units()] = Estimate(np.zeros(len(places)), lambda _: 0.0)
-    return _in_order(Released(part, tuple(places), estimates))
+    return in_order(Released(part, tuple(places), estimates))
 
 
 def _places(part: Part, answered: list[tuple[Job, Exact]]) -> dict[tuple[Value, ...], int]:
@@ -455,7 +455,7 @@ def noisy_cells(cells: QuantileCells, noised: Noised, groups: ExactIntegers, bit
     return noisy
 
 
-def _in_order(released: Released) -> Released:
+def in_order(released: Released) -> Released:
     """Rows sorted by key, NULL last: the order says nothing."""
     order = sorted(range(len(released.keys)), key=lambda i: [(v is None, v) for v in released.keys[i]])
     estimates = {s: replace(e, values=e.values[order]) for s, e in released.estimates.items()}
