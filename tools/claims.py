@@ -406,7 +406,8 @@ CARRIED = {
         "session.price.Price", "session.plan.PlanDraft", "session.plan_summary.PlanSummary",
         "session.board.BoardTerms", "commands.continual.BoardOptions",
         "session.plan_summary.TargetSummary", "session.counts_program.PaidSource",
-        "session.counts_program.CountsStep", "session.program.QueryStep", "session.program.Program",
+        "session.counts_program.CountsStep", "session.count_tables.TablesStep", "session.program.QueryStep",
+        "session.program.Program",
         "session.program.Step", "session.program.PartReceipt", "query.front.sql.privacy_clause.PrivacyClause",
     ),
     "a check or an audit of somebody else's claim": (

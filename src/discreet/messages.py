@@ -210,6 +210,8 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     "not_consistent_keys": "Totals are left as they are: no grouping set has all keys.",
     "tables_agree": "Counts agree with the other tables of the plan, by least squares. This is free; no interval is "
     "shorter.",
+    "tables_in_common": "What the tables have in common was measured once for all of them: intervals are shorter than "
+    "those of tables measured one by one.",
     "first_value": "{name} is released first, for {cost}: ± {error:4}. ± of the answer is for the query with it.",
     "main_cost": "The answer itself costs {cost}.",
     "derived": "This follows from the numbers of answer {number}; nothing was spent now.",

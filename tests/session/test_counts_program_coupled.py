@@ -18,6 +18,7 @@ from discreet.errors import DiscreetError, NoEstimate
 from discreet.query.engine import Engine
 from discreet.synthetic.hierarchical import measure
 from discreet.synthetic.hierarchical.plan import HierarchicalPlan
+from discreet.synthetic.residuals import Interactions
 from tests.helpers.coupled import Differs, Plain, side_by_side
 from tests.helpers.extent import extent
 from tests.helpers.odd_people import draw_sides
@@ -76,10 +77,24 @@ def workload(own: dp.Session, price: dict[str, Any]) -> str:
     return "".join(str(answer) + repr(answer.rows) + str(answer.explain()) for answer in answers)
 
 
+def cross_tables(*, planned: bool) -> Release:
+    """Counts that are measured together, of all rows or of some."""
+    sets = [("g",), ("h",), ("b",), ("g", "h"), ("h", "b"), ("b", "g")]
+
+    def release(own: dp.Session, price: dict[str, Any]) -> str:
+        some = "WHERE k > 7" if planned else ""
+        texts = [f"SELECT {', '.join(keys)}, COUNT(*) AS n FROM t {some} GROUP BY {', '.join(keys)}" for keys in sets]
+        answers = own.plan(texts, **price).release() if planned else own.workload(texts).release(**price)
+        return "".join(str(answer) + repr(answer.rows) + str(answer.explain()) for answer in answers)
+
+    return release
+
+
 RELEASES: list[Release] = [
     tables([("g", "h"), ("g",)]), tables([("g",), ("b",)]), tables([("k", "g")]), published([("g", "b"), ("h",)]),
     published(["g", ("g", "b")]), published([("h", "b"), "g"], rows=True), published(["b"]), regression("k ~ x"),
-    regression("x ~ k + b"), line, classes, workload, lambda own, price: str(own.profile("t", **price)),
+    regression("x ~ k + b"), line, classes, workload, cross_tables(planned=True),
+    cross_tables(planned=False), lambda own, price: str(own.profile("t", **price)),
     lambda own, price: repr(own.suggest_bounds("x", **price)),
     lambda own, price: repr(own.suggest_max_rows("t", **price)),
 ]  # fmt: skip
@@ -161,6 +176,18 @@ def test_a_publication_that_spends_its_price_twice_is_found(monkeypatch: pytest.
     monkeypatch.setattr(HierarchicalPlan, "noise", half)
     with pytest.raises(Differs, match="at a price of"):
         check_some(published([("g", "b"), ("h",)]))
+
+
+@pytest.mark.slow
+def test_tables_measured_together_that_spend_their_price_twice_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = Interactions.noise
+
+    def half(self: Any, *terms: Any) -> Any:
+        return {part: sigma_squared / 2 for part, sigma_squared in planned(self, *terms).items()}
+
+    monkeypatch.setattr(Interactions, "noise", half)
+    with pytest.raises(Differs, match="at a price of"):
+        check_some(cross_tables(planned=True))
 
 
 @pytest.mark.slow

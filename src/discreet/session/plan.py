@@ -27,14 +27,13 @@ from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.run import Quote
 from discreet.session.backend import Backend
+from discreet.session.count_tables import MOST_WORSE, measured_together
 from discreet.session.plan_summary import Planned, PlannedQuestion, PlanSummary
 from discreet.session.price import Price
 from discreet.session.program import Program, QueryStep, run
 from discreet.session.query import Query, check_keys, check_whole, ledger_text
 
 ROUNDS = 6
-MOST_WORSE = 1.5
-"""No question of a plan is to be off by more than so many times what it would be alone, for an equal part."""
 ONE_DEVIATION = 0.32
 LEAST = 1e-9
 _SAME = 1e-3
@@ -76,9 +75,10 @@ def make_plan(backend: Backend, queries: Sequence[Query], price: Price) -> Plan:
     )
     weights = draft.best_weights(alone)
     quote = _certified(backend, draft.weighed(weights), price)
-    errors = draft.errors_of(quote)
-    texts = tuple(ledger_text([query]) for query in queries)
     step = QueryStep(quote, tuple(query.plan.outcome for query in queries), agree=True)
+    step = measured_together(backend, step, [1 / rows for rows in draft.rows])
+    quote, errors = step.quote, draft.errors_of(step.quote)
+    texts = tuple(ledger_text([query]) for query in queries)
     program = Program((step,), lambda: "; ".join(texts), price.confidence)
     tables = [query.prepared.asked.tables for query in queries]
     questions = tuple(map(PlannedQuestion, texts, tables, errors, draft.rows, alone))

@@ -85,7 +85,7 @@ class QueryStep:
             quote, released, receipt = release(
                 self.quote, backend.engine, backend.schemas, pay, report=progress.step, kept=kept
             )
-        answers = _answers(quote, self.outcomes, released, receipt)
+        answers = answers_of(quote, self.outcomes, released, receipt)
         return gathered(self.sizes, made_to_agree(answers) if self.agree else answers)
 
     def previews(self, *, remaining: str, affordable: bool, rows: int | None, confidence: Number) -> list[Preview]:
@@ -331,7 +331,10 @@ class PartPayment:
 # --- what the queries of a step make together -------------------------------------------------------------------------
 
 
-def _answers(quote: Quote, outcomes: Sequence[Outcome], released: Answers, receipt: Receipt) -> tuple[TableAnswer, ...]:
+def answers_of(
+    quote: Quote, outcomes: Sequence[Outcome], released: Answers, receipt: Receipt
+) -> tuple[TableAnswer, ...]:
+    """The answers to the questions of a quote."""
     return tuple(
         TableAnswer(
             outcome=outcome,

@@ -37,6 +37,7 @@ from discreet.query.lower.public_keys import public_value
 from discreet.query.plan.nodes import Question, Relation
 from discreet.query.run import Quote, quote, within, works_of
 from discreet.session.backend import Backend
+from discreet.session.count_tables import measured_together
 from discreet.session.price import Price, shares
 from discreet.session.program import Program, QueryStep, run
 from discreet.session.script import script_of
@@ -325,7 +326,7 @@ def together(backend: Backend, queries: Sequence[Query], price: Price) -> Progra
     sizes = tuple(len(query.prepared.all) for query in queries)
     several = () if all(size == 1 for size in sizes) else sizes
     step = QueryStep(backend.quote(every, price), tuple(outcomes), several)
-    return Program((step,), lambda: ledger_text(queries), price.confidence)
+    return Program((measured_together(backend, step),), lambda: ledger_text(queries), price.confidence)
 
 
 def _after_values(query: Query, values: SubqueryValues, price: Price) -> Program:

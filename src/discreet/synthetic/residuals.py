@@ -77,15 +77,16 @@ class Interactions:
         """The least weighted sum of variances for rho = 1: (Σ √(moves² · weight))² / 2."""
         return sum(sqrt(self._lengths[part] * weight) for part, weight in self.weights.items()) ** 2 / 2
 
+    def unit_noise(self, part: Clique) -> float:
+        """σ² of an interaction, up to a factor that is the same for all: as √(moves² / weight)."""
+        return sqrt(self._lengths[part] / max(self.weights[part], 1e-300))
+
     def noise(self, moves: Moves, rho: Fraction) -> dict[Clique, Fraction]:
         """σ² of each interaction: as √(moves² / weight), so large that all certified prices add up to rho at most."""
         shapes = {part: self.domain.shape(part) for part in self.weights}
         unit = sqrt(2 * self.total_variance) / (2 * float(rho))
         scale = (moves.l2_squared / self.moves.l2_squared) if self.moves.l2_squared else 1.0
-        wanted = {
-            part: unit * scale * sqrt(self._lengths[part] / max(weight, 1e-300))
-            for part, weight in self.weights.items()
-        }
+        wanted = {part: unit * scale * self.unit_noise(part) for part in self.weights}
         stretch = Fraction(1)
         for _ in range(_TRIES):
             noise = {part: _short(Fraction(sigma_squared) * stretch) for part, sigma_squared in wanted.items()}

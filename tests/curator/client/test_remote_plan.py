@@ -17,6 +17,7 @@ from discreet.curator.service.library import SAME
 from discreet.errors import BadParameter, BadQuestion, DiscreetError, EngineFailed, KeyReused, OverBudget
 from discreet.ledger import verify_card, verify_receipt
 from discreet.privacy.promises.measures import Approx
+from discreet.session.count_tables import TablesStep
 from tests.helpers.curator.shop import Shop
 from tests.helpers.curator.town import COUNT, Town, broken, charges
 
@@ -194,3 +195,21 @@ def test_a_failure_after_the_payment_is_the_constant_one(shop: Shop, monkeypatch
     assert (failed.status_code, failed.json()) == reply(EngineFailed())
     assert town.post("/api/datasets/town/plan", body, town.ann).content == failed.content
     assert charges(town) == before + 1
+
+
+def test_tables_of_counts_are_measured_together_as_here(shop: Shop) -> None:
+    """The curator runs the same program: the same errors before, one charge, tables that agree."""
+    sets = ["region", "size", "paid", "region, size", "size, paid", "region, paid"]
+    texts = [f"SELECT {keys}, COUNT(*) AS n FROM orders GROUP BY {keys}" for keys in sets]
+    here, remote = shop.here.plan(texts, rho=200), shop.remote.plan(texts, rho=200)
+    assert isinstance(here.program.answer, TablesStep)
+    assert remote.summary == here.summary
+    before = charges(shop.town)
+    answers = remote.release()
+    assert charges(shop.town) == before + 1
+    assert [note.code for note in answers[0].notes].count("tables_in_common") == 1
+    assert sorted(answers[0]["n"]) == pytest.approx([40, 40, 40], abs=3)
+    assert sum(answers[3]["n"]) == pytest.approx(120, abs=9)
+    together = shop.remote.workload(texts)
+    assert together.preview(rho=200)[3].columns == shop.here.workload(texts).preview(rho=200)[3].columns
+    assert sum(together.release(rho=200)[5]["n"]) == pytest.approx(120, abs=9)

@@ -100,11 +100,13 @@ def _part(part: Part, quote: Quote | None, *, some: bool) -> list[str]:
 
 
 def shares(quote: Quote, part: Part) -> tuple[tuple[str, float], ...]:
-    """What is released for a grouping set, and which share of the whole price each of it is.
+    """What is released for a grouping set, and which share of the whole price each of it is; none of common noise.
 
     Shares of ε for Laplace noise and of ρ for Gaussian noise; numbers of units with a noise of their own are left out.
     """
     gaussian = quote.plan.noise is Noise.GAUSSIAN
+    if any(drawn.common for drawn in quote.noised(part).values()):
+        return ()
 
     def price(drawn: Noised) -> float:
         if drawn.searches:
@@ -175,6 +177,8 @@ def _noise(noised: Noised) -> str:
     """The noise in the statistic's own units; the grid that it is drawn on is finer."""
     cells = sqrt(noised.noise.sigma_squared) if isinstance(noised.noise, Gaussian) else float(noised.noise.scale)
     kind = "discrete Gaussian noise, sigma" if isinstance(noised.noise, Gaussian) else "discrete Laplace noise, scale"
+    if noised.common:
+        kind = "what the tables have in common is measured once, by discrete Gaussian noise; of one number here, sigma"
     return f"{kind} {significant(cells * float(noised.unit), 4)} on a grid of {significant(float(noised.unit), 2)}"
 
 

@@ -94,10 +94,13 @@ class Noised:
     noise: Drawn
     searches: tuple[Search, ...] = ()
     """Of quantiles that are searched for: how the places are chosen where rows are counted."""
+    common: bool = False
+    """Whether ``noise`` is what noises common to several tables come to in one number: it is not drawn by itself."""
 
     @property
     def event(self) -> Event:
         """What all that is drawn for it costs."""
+        assert not self.common, "common noise is paid for once for all tables"  # noqa: S101
         chosen = [event for search in self.searches for event in 2 * [search.event]]
         return events.Composed([*chosen, self.noise.event]) if chosen else self.noise.event
 

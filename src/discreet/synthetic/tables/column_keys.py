@@ -46,6 +46,32 @@ def key_of(name: str, typed: TypedColumn, column: Column) -> WorkKey:
     return WorkKey(name, Call("case", (call("is_null", x), missing, code)), tuple(range(column.size)))
 
 
+def key_of_listed(name: str, x: Expression, listed: Sequence[Any], *, hidden: bool) -> WorkKey:
+    """A key of a query whose values are listed; with ``hidden``, all that is not listed has one more code, the last.
+
+    >>> key_of_listed("sex", Stored("sex"), ("f", "m"), hidden=True).allowed
+    ('f', 'm', '(NULL)')
+    """
+    plain = [v for v in listed if v is not None]
+    if not plain or not (all(isinstance(v, str) for v in plain) or all(type(v) is int for v in plain)):
+        return WorkKey(name, _by_place(x, listed, hidden=hidden), tuple(range(len(listed) + hidden)))
+    null = _unlike(plain)
+    rest = Literal(_unlike([*plain, null])) if None in listed else Literal(null)
+    other = rest if hidden else _NOTHING
+    missing = Literal(null) if None in listed else other
+    key = Call("case", (call("is_null", x), missing, Call("in", (x, *map(Literal, plain))), x, other))
+    return WorkKey(name, key, (*(null if v is None else v for v in listed), *([rest.value] if hidden else [])))
+
+
+def _by_place(x: Expression, listed: Sequence[Any], *, hidden: bool) -> Expression:
+    """The place of a value of any kind in the list."""
+    null = call("is_null", x)
+    tests: list[Expression] = []
+    for place, value in enumerate(listed):
+        tests += [null if value is None else Call("eq", (x, Literal(value))), Literal(place)]
+    return Call("case", (*tests, Literal(len(listed)) if hidden else _NOTHING))
+
+
 def _number(name: str, typed: TypedColumn) -> Number:
     if not isinstance(typed.kind, Number):
         hint = "declare its bounds with dp.bounds" if words(typed) == "a number without bounds" else "list its values"

@@ -1,4 +1,4 @@
-"""Marginals of a table where it lies: the session's engine counts, many sets of columns in one pass.
+"""Marginals of a table, or of a query's rows, where they lie: the engine counts many sets of columns in one pass.
 
 Guarantee: the marginals are exact whole numbers in which a row weighs at most ``scale``, and all rows of one unit
 together at most ``scale`` times its cap on rows. Adding or removing one unit moves a marginal by at most that in L1 and
@@ -27,9 +27,9 @@ from discreet.query.lower.prune import prune
 from discreet.query.lower.relation_facts import UNIT
 from discreet.query.lower.relations import lower_all
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.nodes import Filter, Scan
-from discreet.query.plan.schema import Schema
-from discreet.query.plan.work import Cells, Exact, GroupingSets, RowSum, Work
+from discreet.query.plan.nodes import Filter, Relation, Scan
+from discreet.query.plan.schema import Caps, Schema
+from discreet.query.plan.work import Cells, Exact, GroupingSets, RowSum, Work, WorkKey
 from discreet.query.run import before_payment
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.tables.column_keys import key_of
@@ -73,22 +73,47 @@ class EngineSource:
             raise BadParameter("max_rows", "auto", f"must be a number here: {counted}")
         if len(domain) > MOST_COLUMNS:
             raise BadParameter("columns", len(domain), f"must be at most {MOST_COLUMNS}: name those that matter")
-        reach = row_reach(lowered.caps, Noise.GAUSSIAN, grouped=False)
-        self._engine, self._schemas, self._domain = engine, schemas, domain
         self._again = partial(EngineSource, engine, schemas, table, neighbours=neighbours, keep=keep)
-        self._work = GroupingSets(
-            source=prune(lowered.relation, frozenset({UNIT, *domain.columns})),
-            unit=UNIT,
-            keys=tuple(key_of(name, lowered.fields[name], domain[name]) for name in domain),
-            sets=(),
-            weights=reach.weights,
-        )
+        source = prune(lowered.relation, frozenset({UNIT, *domain.columns}))
+        keys = tuple(key_of(name, lowered.fields[name], domain[name]) for name in domain)
+        self._count(engine, schemas, source, lowered.caps, keys, domain, neighbours)
+        self._keep = keep
+
+    @classmethod
+    def of_rows(  # noqa: PLR0917
+        cls,
+        engine: Engine,
+        schemas: Mapping[str, Schema],
+        rows: Relation,
+        caps: Caps,
+        keys: tuple[WorkKey, ...],
+        domain: Domain,
+        neighbours: Neighbours,
+    ) -> EngineSource:
+        """The marginals of the rows of a query, by keys that list a value for each code of the domain."""
+        self = cls.__new__(cls)
+        self._count(engine, schemas, rows, caps, keys, domain, neighbours)
+        self._keep = False
+        return self
+
+    def _count(  # noqa: PLR0917
+        self,
+        engine: Engine,
+        schemas: Mapping[str, Schema],
+        source: Relation,
+        caps: Caps,
+        keys: tuple[WorkKey, ...],
+        domain: Domain,
+        neighbours: Neighbours,
+    ) -> None:
+        reach = row_reach(caps, Noise.GAUSSIAN, grouped=False)
+        self._engine, self._schemas, self._domain = engine, schemas, domain
+        self._work = GroupingSets(source=source, unit=UNIT, keys=keys, sets=(), weights=reach.weights)
         twice = 1 if neighbours is Neighbours.ADD_REMOVE else 2
         self._scale = reach.weights.scale
         self._moves = Moves(l1=twice * self._scale * reach.l1, l2_squared=twice * self._scale**2 * reach.l2_squared)
-        self.max_rows = rows(lowered.caps)
+        self.max_rows = rows(caps)
         """How many rows of a unit count."""
-        self._keep = keep
         self._kept: dict[Clique, Counts] = {}
 
     @property
