@@ -207,6 +207,17 @@ def test_a_preview_says_which_answer_is_there(own: Town) -> None:
     assert own.preview(COUNT, own.bob, epsilon="2").json()["earlier"] is None
 
 
+def test_a_preview_says_how_many_more_there_are(tmp_path: Path) -> None:
+    with open_town(tmp_path / "town", epsilon="1") as town:
+        promised = [
+            town.preview(COUNT, epsilon="0.3").json()["more"]
+            for _ in range(3)
+            if ask(town, COUNT, epsilon="0.3", fresh=True)
+        ]
+        assert promised == [1, 0, None]
+        assert not town.preview(COUNT, epsilon="0.3").json()["affordable"]
+
+
 def test_what_the_ledger_keeps_is_a_hash_that_tells_no_size(own: Town) -> None:
     ask(own, COUNT)
     same = own.curator.ledger.charge(charges_of(own)[0]).record.parameters[SAME]

@@ -33,6 +33,7 @@ from discreet.curator.public_schema import read
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, Unsupported
 from discreet.exact import Number, integer, number
 from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.explain import tell
 from discreet.query.answer.several import Explanation, Several
 from discreet.query.answer.suggest import (
@@ -53,6 +54,8 @@ from discreet.query.plan.schema import Schema
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price, Target, checked_targets
+from discreet.session.rehearsal import made_up
+from discreet.session.session import Session
 from discreet.session.stored_answers import StoredAnswer, StoredAnswers
 from discreet.session.workload import read_all
 from discreet.synthetic.hierarchical.plan import Publication
@@ -369,6 +372,14 @@ class RemoteSession:
             lines += reply["answers"]
             if len(reply["answers"]) < 200:
                 return StoredAnswers(StoredAnswer.read(line, reply["data"]) for line in lines)
+
+    def rehearse(self, rows: int = 1000) -> Session:
+        """A session on this machine over made-up rows of the public schema, to try code on: nothing is spent.
+
+        Its answers mean nothing. Key sets and the rows of public tables are not sent, so they are made up as well.
+        """
+        neighbours = Neighbours[str(self.schema["neighbours"])]
+        return Session(made_up(self.schemas, rows), budget=self.budget, neighbours=neighbours)
 
     def answer(self, sequence: int) -> RemoteAnswer:
         """A stored answer, by the number of its charge. Costs nothing."""
