@@ -473,12 +473,8 @@ class RemoteQuery(Asked):
         None if nothing does. Its intervals are those of the noise in that answer: of a sum, of all noises in it.
         """
         body = {"sql": self.text, "confidence": str(number(confidence, "confidence"))}
-        try:
-            return RemoteAnswer(self.session.transport.post(self.session.path("derived"), body))
-        except CuratorRefused as refused:
-            if refused.kind != "NotFound":
-                raise
-            return None
+        reply = self.session.transport.post(self.session.path("derived"), body)
+        return None if reply is None else RemoteAnswer(reply)
 
     quote = _refused("a quote", "preview shows what it costs")
     script = _refused("a script", "the page of the curator saves one")
