@@ -98,6 +98,10 @@ def test_an_answer_of_a_colleague_is_free_on_the_page_and_in_its_library(browser
         says(browser, ".answer", "Aton")
         says(browser, ".answer .head", "free: charged at")
         assert script(browser, "return document.querySelector('#receipt')") is None
+        browser.write("#sql", sql + " HAVING many > 3 ORDER BY many DESC")
+        says(browser, ".earlier", "This follows from an answer that is there")
+        browser.click("#follows")
+        says(browser, ".answer .head", f"from {number}")
         browser.click("a[href='#library']")
         says(browser, ".list", "trips")
         browser.write("#words", "MANY people")

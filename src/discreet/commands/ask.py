@@ -31,6 +31,7 @@ from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.export import new_file
+from discreet.query.answer.preview import Preview
 from discreet.query.answer.serialize import plain as finite
 from discreet.query.front.sql.privacy_clause import take_privacy_clause
 from discreet.query.plan.schema import AUTO
@@ -151,6 +152,7 @@ def _print_answer(
     confidence: str,
     remaining: str,
     as_json: bool,
+    more: int | None,
     *,
     remembered: bool,
 ) -> None:
@@ -180,6 +182,8 @@ def _print_answer(
     console.print(printed)
     first, *others = answer.footer(Interface.COMMAND)
     console.print(f"[dim]{escape(first)}; left: {remaining}[/]", highlight=False)
+    if more is not None:
+        console.print(f"[dim]about {more:,} more like this fit into what is left[/]", highlight=False)
     for line in others:
         console.print(f"[dim]{escape(line)}[/]", highlight=False)
     if not remembered:
@@ -189,7 +193,13 @@ def _print_answer(
 def _ask(query: Query, price: dict[str, Any], session: Session, as_json: bool, remembered: bool) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
         answer = query.release(**price)
-    _print_answer(answer, price["confidence"], str(session.remaining), as_json, remembered=remembered)
+    more = None if as_json else _more(query.preview(**price))
+    _print_answer(answer, price["confidence"], str(session.remaining), as_json, more, remembered=remembered)
+
+
+def _more(preview: Preview) -> int:
+    """How many more such queries what is left covers, by a preview after the release."""
+    return (preview.more or 0) + 1 if preview.affordable else 0
 
 
 def _preview(query: Query, price: dict[str, Any], session: Session, as_json: bool, remembered: bool) -> None:
@@ -202,7 +212,8 @@ def _preview(query: Query, price: dict[str, Any], session: Session, as_json: boo
 def _ask_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, again: RetryTerms) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
         answer = query.release(**price, key=again.key, fresh=again.fresh)
-    _print_answer(answer, price["confidence"], str(query.session.remaining), as_json, remembered=True)
+    more = None if as_json else _more(query.preview(**price))
+    _print_answer(answer, price["confidence"], str(query.session.remaining), as_json, more, remembered=True)
 
 
 def _preview_remote(query: RemoteQuery, price: dict[str, Any], as_json: bool, _: RetryTerms) -> None:

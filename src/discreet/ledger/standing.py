@@ -46,6 +46,8 @@ class Quote:
     """What is left before it."""
     left_after: Measure | None
     """What would be left after it, None if it does not fit."""
+    times: int = 0
+    """How often it fits, if nothing else is charged meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ def quote(state: State, population: Population, analyst: str, price: Amounts) ->
     fits = all(limits.fits(used, price) for limits, used in held)
     left = money.show_left(remaining(state, population, analyst))
     after = least([limits.rest(add(used, price)) for limits, used in held]) if fits else None
-    return Quote(money.shown(price), fits, left, None if after is None else money.show_left(after))
+    times = min(limits.times(used, price) for limits, used in held)
+    return Quote(money.shown(price), fits, left, None if after is None else money.show_left(after), times)
 
 
 def household(state: State, population: Population, people: int) -> Household:

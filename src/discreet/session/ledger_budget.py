@@ -90,6 +90,10 @@ class LedgerBudget:
             self._quoted = what, self._ledger.quote(self._dataset, self._analyst, what)
         return self._quoted[1]
 
+    def times(self, what: Event | Measure) -> int:
+        """How often this could be paid from now on."""
+        return self.quote(what).times
+
     def after(self, what: Event | Measure) -> Measure:
         """What would be left after this payment; what is left now, if it cannot be paid."""
         effect = self.quote(what)

@@ -41,6 +41,14 @@ class Affords(Protocol):
 
 
 @runtime_checkable
+class CountsTimes(Protocol):
+    """A store that knows how often something still fits."""
+
+    def times(self, what: Event | Measure) -> int:
+        """How often this could be paid from now on."""
+
+
+@runtime_checkable
 class HasAccounts(Protocol):
     """A store that may keep several sums side by side."""
 

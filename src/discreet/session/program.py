@@ -32,7 +32,7 @@ from discreet.query.front.sql.constants import together
 from discreet.query.plan.nodes import Outcome
 from discreet.query.run import Answers, Quote, release
 from discreet.session.backend import Backend
-from discreet.session.payment import Payment
+from discreet.session.payment import CountsTimes, Payment
 from discreet.session.price import composed
 
 
@@ -168,14 +168,15 @@ class Program:
         """Cost and error bars of each answer; ``rows``: in a group of how many. Free."""
         price, store = self.price, backend.budget_store
         fits = store.fits(price)
+        more = store.times(price) - 1 if fits and isinstance(store, CountsTimes) else None
         left = str(store.after(price) if fits else store.remaining)
         *first, answers = [
             step.previews(remaining=left, affordable=fits, rows=rows, confidence=self.confidence) for step in self.steps
         ]
-        if not first:
-            return tuple(answers)
-        before = [shown for some in first for shown in some]
-        return tuple(together(shown, replace(shown, cost=str(self.cost)), before) for shown in answers)
+        if first:
+            before = [shown for some in first for shown in some]
+            answers = [together(shown, replace(shown, cost=str(self.cost)), before) for shown in answers]
+        return tuple(replace(shown, more=more) for shown in answers)
 
     def stories(self) -> list[list[str]]:
         """How each answer would be made, after what comes before it."""

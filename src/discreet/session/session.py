@@ -35,6 +35,7 @@ from discreet.session.plan import Plan
 from discreet.session.price import Price, Target, Terms
 from discreet.session.query import Query, frame_of, read_query
 from discreet.session.regress import Regression, regression
+from discreet.session.rehearsal import made_up
 from discreet.session.stored_answers import StoredAnswers
 from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload, read_all
@@ -212,6 +213,15 @@ class Session:
         100,000 rows are remembered, as long as the session.
         """
         return self._backend.shelf.listed(search)
+
+    def rehearse(self, rows: int = 1000) -> Session:
+        """A session with the same declarations and budget over made-up rows, to try code on: nothing here is spent.
+
+        The rows follow from the public schema alone, never from data, so its answers mean nothing. Public tables stay.
+        """
+        terms = self._backend.terms
+        tables = made_up(self._backend.schemas, rows)
+        return Session(tables, budget=terms.budget, neighbours=terms.neighbours, rule=terms.rule)
 
     # --- models, synthetic rows, profiles ---------------------------------------------------------------------------
 

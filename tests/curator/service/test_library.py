@@ -185,6 +185,46 @@ def test_a_stored_answer_that_was_changed_is_shown_to_nobody(own: Town) -> None:
     assert not ask(own, COUNT, own.bob, fresh=True).json()["paid_before"]
 
 
+FINE = "SELECT city, COUNT(*) AS n, SUM(pay) AS s FROM people WHERE city IN ('Aton', 'Bury', 'Cold') GROUP BY city"
+
+
+@pytest.mark.parametrize("columns", ["COUNT(*) AS n", "SUM(pay) AS s", "COUNT(*) AS n, SUM(pay) / COUNT(*) AS mean"])
+def test_totals_of_a_stored_answer_are_free(own: Town, columns: str) -> None:
+    where = "FROM people WHERE city IN ('Aton', 'Bury', 'Cold')"
+    derive = "/api/datasets/town/derived"
+    assert own.post(derive, {"sql": f"SELECT {columns} {where}"}, own.bob).json() is None
+    first = ask(own, FINE, epsilon="100").json()
+    made = own.post(derive, {"sql": f"SELECT {columns} {where}"}, own.bob).json()
+    assert made["derived"]
+    assert made["number"] == first["number"]
+    assert (made["card"], made["receipt"]) == (None, None)
+    (row,), names = made["answer"]["rows"], made["answer"]["columns"]
+    sums = [sum(cells[i] for cells in first["answer"]["rows"]) for i in (1, 2)]
+    wanted = {"n": sums[0], "s": sums[1], "mean": sums[1] / sums[0]}
+    assert row == pytest.approx([wanted[name] for name in names], rel=0.02)
+    assert own.post(derive, {"sql": f"SELECT {columns} {where} AND pay > 3"}, own.bob).json() is None
+    assert charges(own) == 1
+
+
+def test_nothing_is_derived_from_answers_that_one_may_not_see(tmp_path: Path) -> None:
+    with open_town(tmp_path / "town", dataset="answers_apart = true") as town:
+        ask(town, FINE)
+        body = {"sql": FINE + " LIMIT 1"}
+        assert town.post("/api/datasets/town/derived", body, town.bob).json() is None
+        assert town.post("/api/datasets/town/derived", body, town.ann).json()["derived"]
+        os.utime(tmp_path / "town" / "data" / "people.parquet", ns=(1, 1))
+        assert town.post("/api/datasets/town/derived", body, town.ann).json() is None
+
+
+def test_an_answer_whose_plan_is_another_by_now_gives_nothing(own: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The noise of the stored numbers is known by the event that was charged, and by nothing else."""
+    ask(own, FINE)
+    body = {"sql": FINE + " LIMIT 1"}
+    assert own.post("/api/datasets/town/derived", body, own.bob).json()["derived"]
+    monkeypatch.setattr("discreet.curator.service.service.write_event", lambda event: {"another": 1})
+    assert own.post("/api/datasets/town/derived", body, own.bob).json() is None
+
+
 def test_two_servers_on_one_ledger_know_each_other_s_answers(own: Town) -> None:
     first = ask(own, COUNT).json()
     other = open_curator(own.config)
@@ -205,6 +245,17 @@ def test_a_preview_says_which_answer_is_there(own: Town) -> None:
     number = ask(own, COUNT).json()["number"]
     assert own.preview(COUNT, own.bob, epsilon="1").json()["earlier"]["number"] == number
     assert own.preview(COUNT, own.bob, epsilon="2").json()["earlier"] is None
+
+
+def test_a_preview_says_how_many_more_there_are(tmp_path: Path) -> None:
+    with open_town(tmp_path / "town", epsilon="1") as town:
+        promised = [
+            town.preview(COUNT, epsilon="0.3").json()["more"]
+            for _ in range(3)
+            if ask(town, COUNT, epsilon="0.3", fresh=True)
+        ]
+        assert promised == [1, 0, None]
+        assert not town.preview(COUNT, epsilon="0.3").json()["affordable"]
 
 
 def test_what_the_ledger_keeps_is_a_hash_that_tells_no_size(own: Town) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.curator.town import COUNT, Town, charges
 
 pytestmark = pytest.mark.slow
-PRICED = f"/* epsilon=100 */ {COUNT}"
+PRICED = f"/* epsilon=100, fresh=on */ {COUNT}"
 
 
 def test_without_a_price_the_preview_comes_and_nothing_is_charged(
@@ -42,7 +42,7 @@ def test_a_price_is_a_comment_or_a_setting(client: psycopg.Connection[Any], serv
 
 def test_the_same_key_is_charged_once(client: psycopg.Connection[Any], served: tuple[Town, str]) -> None:
     before = charges(served[0])
-    text = f"/* epsilon=1, key='once' */ {COUNT}"
+    text = f"/* epsilon=1, key='once', fresh=on */ {COUNT}"
     assert client.execute(text).fetchall() == client.execute(text).fetchall()
     assert charges(served[0]) == before + 1
 
@@ -74,6 +74,7 @@ def test_what_is_refused_has_a_state_and_costs_nothing(
 def test_a_price_of_a_transaction_ends_with_it(client: psycopg.Connection[Any], served: tuple[Town, str]) -> None:
     client.autocommit = True
     before = charges(served[0])
+    client.execute("SET discreet.fresh = on")
     for begin, end in (
         ("SET LOCAL discreet.epsilon = '100'", "COMMIT"),
         ("SET discreet.epsilon = '100'", "ROLLBACK"),
@@ -85,8 +86,28 @@ def test_a_price_of_a_transaction_ends_with_it(client: psycopg.Connection[Any], 
         client.execute(end)
         client.execute(COUNT)
         assert charges(served[0]) == before, begin
-    client.execute("BEGIN; SET discreet.epsilon = '100'; COMMIT")
+    client.execute("BEGIN; SET discreet.epsilon = '100'; SET discreet.fresh = on; COMMIT")
     client.execute(COUNT)
+    assert charges(served[0]) == before + 1
+
+
+def test_an_answer_that_is_there_is_free_unless_it_is_to_be_fresh(
+    client: psycopg.Connection[Any], served: tuple[Town, str]
+) -> None:
+    notices = list[str]()
+    client.add_notice_handler(lambda notice: notices.append(str(notice.message_primary)))
+    first = client.execute(PRICED).fetchall()
+    before = charges(served[0])
+    client.execute("SET discreet.epsilon = '7'")
+    assert client.execute(COUNT.lower()).fetchall() == first
+    assert charges(served[0]) == before
+    assert any("Nothing was charged: answered at" in notice for notice in notices)
+    client.execute("SET discreet.fresh = on")
+    client.execute(COUNT)
+    assert charges(served[0]) == before + 1
+    with pytest.raises(psycopg.Error, match="must be on or off"):
+        client.execute(f"/* fresh=maybe */ {COUNT}")
+    client.rollback()
     assert charges(served[0]) == before + 1
 
 

@@ -410,3 +410,23 @@ def test_threads_that_close_one_mechanism_close_it_once() -> None:
     with pytest.raises(NotATheorem):
         spending.spend(events.ZCDP("0.1"))
     other.close()
+
+
+@pytest.mark.parametrize(
+    ("budget", "rule"),
+    [(Pure(1), None), (ZCDP("1/2", "1e-6"), None), *((Approx(1, "1e-6"), rule) for rule in Rule)],
+)
+@pytest.mark.parametrize("before", [(), ("1/7",), ("1/50", "1/50")])
+@pytest.mark.parametrize("epsilon", ["1", "0.3", "1/9", "1/40", "9/10", "2"])
+def test_how_often_something_fits_is_how_often_it_can_be_paid(
+    budget: Measure, rule: Rule | None, before: tuple[str, ...], epsilon: str
+) -> None:
+    spending, event = Filter(budget, rule), events.Pure(epsilon)
+    for earlier in before:
+        spending.spend(events.Pure(earlier))
+    promised = spending.times(event)
+    for _ in range(promised):
+        spending.spend(event)
+    assert spending.times(event) == 0
+    with pytest.raises(OverBudget):
+        spending.spend(event)

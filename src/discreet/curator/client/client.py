@@ -33,6 +33,7 @@ from discreet.curator.public_schema import read
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, Unsupported
 from discreet.exact import Number, integer, number
 from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.explain import tell
 from discreet.query.answer.several import Explanation, Several
 from discreet.query.answer.suggest import (
@@ -53,6 +54,8 @@ from discreet.query.plan.schema import Schema
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price, Target, checked_targets
+from discreet.session.rehearsal import made_up
+from discreet.session.session import Session
 from discreet.session.stored_answers import StoredAnswer, StoredAnswers
 from discreet.session.workload import read_all
 from discreet.synthetic.hierarchical.plan import Publication
@@ -370,6 +373,14 @@ class RemoteSession:
             if len(reply["answers"]) < 200:
                 return StoredAnswers(StoredAnswer.read(line, reply["data"]) for line in lines)
 
+    def rehearse(self, rows: int = 1000) -> Session:
+        """A session on this machine over made-up rows of the public schema, to try code on: nothing is spent.
+
+        Its answers mean nothing. Key sets and the rows of public tables are not sent, so they are made up as well.
+        """
+        neighbours = Neighbours[str(self.schema["neighbours"])]
+        return Session(made_up(self.schemas, rows), budget=self.budget, neighbours=neighbours)
+
     def answer(self, sequence: int) -> RemoteAnswer:
         """A stored answer, by the number of its charge. Costs nothing."""
         answers = self.answers_to(sequence)
@@ -462,12 +473,8 @@ class RemoteQuery(Asked):
         None if nothing does. Its intervals are those of the noise in that answer: of a sum, of all noises in it.
         """
         body = {"sql": self.text, "confidence": str(number(confidence, "confidence"))}
-        try:
-            return RemoteAnswer(self.session.transport.post(self.session.path("derived"), body))
-        except CuratorRefused as refused:
-            if refused.kind != "NotFound":
-                raise
-            return None
+        reply = self.session.transport.post(self.session.path("derived"), body)
+        return None if reply is None else RemoteAnswer(reply)
 
     quote = _refused("a quote", "preview shows what it costs")
     script = _refused("a script", "the page of the curator saves one")

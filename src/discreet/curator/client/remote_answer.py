@@ -50,6 +50,7 @@ class RemotePreview(Preview):
             cost=str(reply["cost"]),
             remaining=str(left),
             affordable=bool(reply["affordable"]),
+            more=reply.get("more"),
             noise=reply["noise"],
             named_from=reply["named_from"],
             advice=reply["advice"],
@@ -58,6 +59,10 @@ class RemotePreview(Preview):
             story=tuple(reply["story"]),
             reply=reply,
         )
+
+    def _price(self) -> str:
+        line, earlier = Preview._price(self), self.reply.get("earlier")
+        return line if earlier is None else f"free: answered at {earlier['time']}; fresh=True {line}"
 
     def as_dict(self) -> dict[str, Any]:
         """The whole reply of the curator."""

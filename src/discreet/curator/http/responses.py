@@ -280,6 +280,8 @@ class PreviewOut(BaseModel):
     cost: str
     remaining: str
     affordable: bool
+    more: int | None = None
+    """About how many more like this the budget would cover after it."""
     noise: str
     named_from: int | None
     notes: list[Note] = []

@@ -159,18 +159,19 @@ def add_routes(app: FastAPI, curator: Curator, long_questions: LongQuestions) ->
 def _add_datasets(app: FastAPI, curator: Curator) -> None:
 
     @app.post("/api/datasets/{dataset}/derived")
-    async def derive(request: Request, dataset: DatasetName, body: requests.DerivedIn) -> responses.AnswerOut:
-        """What follows from a stored answer alone: fewer columns, another order, sums of its groups. Free."""
+    async def derive(request: Request, dataset: DatasetName, body: requests.DerivedIn) -> responses.AnswerOut | None:
+        """What follows from a stored answer alone: fewer columns, another order, sums of its groups. Free; or null."""
         caller, question = caller_of(request), body.question()
 
-        def made(left: Event) -> responses.AnswerOut:
+        def made(left: Event) -> responses.AnswerOut | None:
             with curator.planning.limited(left):
-                charge, answer = curator.derived(caller, dataset, question)
-            source = answer_out(charge, caller)
-            update = {"query": question.query, "answer": responses.AnswerTable(**answer), "receipt": None, "card": None}
-            return source.model_copy(
-                update=update | {"parameters": question.parameters, "paid_before": True, "derived": True}
-            )
+                follows = curator.derived(caller, dataset, question)
+            if follows is None:
+                return None
+            charge, answer = follows
+            update: dict[str, Any] = {"query": question.query, "parameters": question.parameters, "receipt": None}
+            update |= {"card": None, "answer": responses.AnswerTable(**answer), "paid_before": True, "derived": True}
+            return answer_out(charge, caller).model_copy(update=update)
 
         return await _while_there(request, made)
 

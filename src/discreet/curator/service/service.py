@@ -441,8 +441,8 @@ class Curator:
             stored, words = dump(CANCELLED), None
         return self.ledger.store_answer(charge, stored, accuracy=words)
 
-    def derived(self, caller: Caller, name: str, question: SqlQuestion) -> tuple[Charge, dict[str, Any]]:
-        """What follows from a stored answer alone, with the charge of that one; free. NotFound if nothing does.
+    def derived(self, caller: Caller, name: str, question: SqlQuestion) -> tuple[Charge, dict[str, Any]] | None:
+        """What follows from a stored answer alone, with the charge of that one; free. None if nothing does.
 
         The plan of that answer is made again, and must have the event that was charged: then its noise is known.
         """
@@ -466,7 +466,7 @@ class Curator:
                 made = derived(query.prepared, query.plan.outcome, quote, quote.questions[0], numbers, charge.sequence)
                 if made is not None:
                     return charge, serialize.answer_for_client(made, level)
-        raise Refusal(404, "NotFound", "no stored answer has the numbers from which this would follow")
+        return None
 
     def charged_before(self, caller: Caller, name: str, question: AnyQuestion, key: str) -> Charge | None:
         """What was charged for this question under this key, without waiting for an engine; KeyReused for another."""

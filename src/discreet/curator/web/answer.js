@@ -36,15 +36,15 @@ export function answerView(data, position) {
   if (data.parameters.profile || data.parameters.units) return profileView(data, position);
   const many = data.answer.answers ?? [data.answer], texts = questions(data);
   return h("article", { class: "card answer" },
-    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} queries` : "Answer"), position > 0 ? h("span", { class: "chip" }, `no. ${position}`) : h("span", { class: "chip" }, `by ${data.by}`), h("span", { class: "grow" }),
+    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} queries` : "Answer"), position > 0 ? h("span", { class: "chip" }, `no. ${position}`) : h("span", { class: "chip" }, data.derived ? `from ${data.number}` : `by ${data.by}`), h("span", { class: "grow" }),
       h("span", { class: "quiet small" }, data.paid_before ? `free: charged at ${when(data.time)}, ` : "charged ", h("b", {}, paid(data)))),
     many.map((answer, i) => oneAnswer(answer, texts[i])),
     h("div", { class: "actions" },
-      h("button", { id: "card", onclick: () => download(`card-${data.number}.json`, data.card) }, "Release card"),
+      data.card ? h("button", { id: "card", onclick: () => download(`card-${data.number}.json`, data.card) }, "Release card") : null,
       data.receipt ? h("button", { id: "receipt", onclick: () => download(`receipt-${data.number}.json`, data.receipt) }, "Receipt") : null,
       many.map((answer, i) => h("button", { onclick: () => copy(answer) }, many.length > 1 ? `Copy ${i + 1} as CSV` : "Copy as CSV")),
       many.map((answer, i) => h("button", { class: "csv", onclick: () => saveCsv(`answer-${data.number}${many.length > 1 ? `-${i + 1}` : ""}.csv`, answer) }, many.length > 1 ? `Save ${i + 1} as CSV` : "Save as CSV")),
-      many.map((_, i) => h("button", { class: "parquet", onclick: () => parquet(data.number, i, many.length > 1) }, many.length > 1 ? `Save ${i + 1} as Parquet` : "Save as Parquet")),
+      data.derived ? null : many.map((_, i) => h("button", { class: "parquet", onclick: () => parquet(data.number, i, many.length > 1) }, many.length > 1 ? `Save ${i + 1} as Parquet` : "Save as Parquet")),
       h("button", { id: "notebook", onclick: () => download(`answer-${data.number}.ipynb`, notebook(data)) }, "Save as notebook")),
     h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => [...answer.story, ...notes(answer)].map((line) => h("li", {}, line))), h("li", {}, `charged ${paid(data)}; the ledger counts ${cost(data.price)}, in its entry ${data.number}`))));
 }

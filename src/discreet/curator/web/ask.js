@@ -51,7 +51,7 @@ export async function askView(place) {
       state.expected = took.get(draft.sql.trim()) ?? Math.max(0, ...[...took.values()].slice(-5));
       state.affordable = data.affordable;
       drawPreview(preview, data, draft, state, soon);
-      drawEarlier(data.earlier);
+      drawEarlier(data.earlier, data.earlier ? null : await post(at("datasets", draft.dataset, "derived"), { sql: draft.sql, confidence: draft.confidence }, state.controller.signal));
       drawButton(draft.mode === "price" ? cost({ [state.unit]: draft.epsilon }) : cost({ epsilon: data.price_epsilon, rho: data.price_epsilon === null ? data.price.rho : null }));
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -64,8 +64,14 @@ export async function askView(place) {
   const soon = later(lookAhead, 250);
 
   /** The same query of the same data was answered for at least this cost: its answer is free. */
-  function drawEarlier(earlier) {
+  function drawEarlier(earlier, follows) {
     state.earlier = earlier;
+    if (follows) {
+      const numbers = follows.answer, worst = Object.values(numbers.errors).map((some) => Math.max(...some.filter((one) => one !== null)));
+      show(before, h("p", { class: "earlier" }, "This follows from an answer that is there, with ", h("b", {}, worst.map((one) => `± ${bar(one)}`).join(", ")), ": ",
+        h("button", { class: "plain", id: "follows", onclick: () => show(result, answerView(follows, 0)) }, "show it (free)"), "."));
+      return;
+    }
     if (!earlier) { show(before); return; }
     const position = state.charges.findIndex((one) => one.number === earlier.number) + 1;
     const look = async () => {

@@ -77,7 +77,7 @@ export function drawPreview(place, data, draft, state, again) {
       h("span", {}, h("i", { class: "dot spent" }), "spent by you ", h("b", {}, percentOf(mine, state.budget))),
       spent - mine > 0.0005 ? h("span", { title: "Spent by other analysts from the budget of all" }, h("i", { class: "dot others" }), "by others ", h("b", {}, percentOf(spent - mine, state.budget))) : null,
       h("span", {}, h("i", { class: "dot asked" }), "this query ", h("b", { id: "cost" }, price)),
-      h("span", { title: "What one more query could cost you after this one: by your own cap and by the budget of all" }, h("i", { class: "dot" }), "left after it ", h("b", { id: "left" }, !data.affordable ? "not enough" : data.left_after_epsilon !== null ? `ε = ${eps(data.left_after_epsilon)}` : cost(data.left_after)))),
+      h("span", { title: "What one more query could cost you after this one: by your own cap and by the budget of all" }, h("i", { class: "dot" }), "left after it ", h("b", { id: "left" }, !data.affordable ? "not enough" : data.left_after_epsilon !== null ? `ε = ${eps(data.left_after_epsilon)}` : cost(data.left_after)), data.more === null ? null : h("span", { id: "times" }, `, about ${short(data.more)} more like this`))),
     data.affordable ? null : h("p", { class: "complaint" }, "The budget does not cover this: spend less, or accept more error."),
     h("details", {}, h("summary", {}, "How it would be made"), h("ol", { class: "story" },
       [...data.story, ...(data.shares.length > 1 ? data.shares.map((one) => `${percent(one.share)} of the cost: ${one.what}`) : []),

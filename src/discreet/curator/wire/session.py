@@ -155,12 +155,13 @@ class Session:
         if not {"epsilon", "rho"} & price.keys():
             return self._previewed(text, price | {"epsilon": SHOWN_EPSILON}, _UNPRICED)
         query = self.remote.sql(text)
-        key, shown = price.pop("key", None), _Columns(query, price)
-        return Work(lambda: shown.columns, lambda: self._release(query, price, key, shown))
+        again = {"key": price.pop("key", None), "fresh": _is_on(price.pop("fresh", "off"))}
+        shown = _Columns(query, price)
+        return Work(lambda: shown.columns, lambda: self._release(query, {**price, **again}, shown))
 
-    def _release(self, query: RemoteQuery, price: Mapping[str, Any], key: str | None, shown: _Columns) -> Result:
+    def _release(self, query: RemoteQuery, terms: Mapping[str, Any], shown: _Columns) -> Result:
         columns = shown.columns  # whatever is refused is refused before the payment
-        answer = query.release(**price, key=key)
+        answer = query.release(**terms)
         try:
             return self._shown(answer, columns)
         except Exception:  # it is paid: whatever happens, say where it is
@@ -176,7 +177,8 @@ class Session:
             )
             for place, row in enumerate(answer.rows)
         ]
-        spent = "Nothing was charged: this key was used before." if answer.paid_before else f"Spent {answer.cost}."
+        before = f"Nothing was charged: answered at {answer.time}. SET discreet.fresh = on charges again."
+        spent = before if answer.paid_before else f"Spent {answer.cost}."
         notes = [note.text(Interface.HTTP) for note in answer.notes]
         return Result(f"SELECT {len(rows)}", columns, rows, (spent, *notes), answer.number)
 
@@ -196,7 +198,7 @@ class Session:
 
     def _previewed(self, text: str, price: dict[str, str], *notices: str) -> Work:
         """The preview of a text that is read by the service alone: to read it here, too, would double its time."""
-        price.pop("key", None)
+        price = {name: value for name, value in price.items() if name not in {"key", "fresh"}}
         query = RemoteQuery(self.remote, None, text, None)
 
         def run() -> Result:
@@ -371,6 +373,7 @@ _COMMANDS: Mapping[str, Callable[[Session, Statement], Result]] = {
     "DEALLOCATE": Session._deallocate,
     "CLOSE": Session._close,
 }
+_ON, _OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 _UNPRICED = (
     f"No privacy cost was set, so nothing was charged: this is the free preview at epsilon {SHOWN_EPSILON}. "
     "To release the answer, SET discreet.epsilon = '0.1' or write /* epsilon=0.1 */ before the query."
@@ -419,6 +422,13 @@ def _preview_rows(preview: RemotePreview) -> Iterator[tuple[Any, ...]]:
     for column in preview.columns:
         error = None if math.isinf(column.error) else column.error
         yield (column.name, error, preview.confidence, column.rows, preview.cost, left, preview.affordable)
+
+
+def _is_on(text: str) -> bool:
+    """A setting that is on or off, as PostgreSQL writes it."""
+    if text.lower() not in {*_ON, *_OFF}:
+        raise BadParameter("fresh", text, "must be on or off")
+    return text.lower() in _ON
 
 
 def _prices_of(settings: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import BadParameter, BadQuestion
 
-PRICES = ("epsilon", "delta", "rho", "confidence", "key")
+PRICES = ("epsilon", "delta", "rho", "confidence", "key", "fresh")
 LONGEST = 100_000
 _DIALECT = Postgres()
 _BEFORE = "SELECT "

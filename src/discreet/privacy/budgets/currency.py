@@ -6,6 +6,7 @@ A currency holds no state: a ``Filter`` and the ledger keep the sums.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +20,10 @@ Amounts: TypeAlias = tuple[Fraction, ...]
 
 BEYOND = Fraction(10**30)
 """Stands for an amount that no number is known for: above every limit, also one that is raised later."""
+
+
+OFTEN = 10**9
+"""More charges than anybody makes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,23 @@ class Limits:
             all(u + a <= limit for u, a, limit in zip(used[own], amounts[own], self.most[own], strict=True))
             for own in self.accounts
         )
+
+    def times(self, used: Amounts, amounts: Amounts) -> int:
+        """How often these amounts can still be paid, one time after the other; at most ``OFTEN``.
+
+        >>> both = Limits((Fraction(1), Fraction(5)), together=1)
+        >>> (
+        ...     both.times(both.nothing, (Fraction(1, 3), Fraction(1))),
+        ...     both.times(both.nothing, (Fraction(2), Fraction(6))),
+        ... )
+        (5, 0)
+        """
+        often = 0
+        for own in self.accounts:
+            sums = list(zip(used[own], amounts[own], self.most[own], strict=True))
+            if all(u <= limit for u, _, limit in sums):
+                often = max(often, min((math.floor((limit - u) / a) for u, a, limit in sums if a), default=OFTEN))
+        return min(OFTEN, max(often, int(self.fits(used, amounts))))
 
     def within(self, sums: Amounts) -> bool:
         """Whether all sums of one account are within limits; in integers, since all of a long ledger is checked."""

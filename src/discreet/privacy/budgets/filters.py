@@ -157,6 +157,14 @@ class Filter:
             amounts = self._currency.interleaved(amounts)
         return self._currency.limits.fits(self._used, amounts)
 
+    def times(self, what: Event | Measure) -> int:
+        """How often this could be paid from now on. Spends nothing.
+
+        >>> Filter(Pure(1)).times(Pure("0.3"))
+        3
+        """
+        return self._currency.limits.times(self._used, self._currency.amounts(what)) if self.fits(what) else 0
+
     def after(self, what: Event | Measure) -> Measure:
         """What would be left after this payment. Spends nothing."""
         return self._currency.left(add(self._used, self._currency.amounts(what)))

@@ -3,8 +3,9 @@
 Guarantee: post-processing of released numbers and public metadata; it costs nothing, and its intervals are true.
 Numbers are used as they are where a query needs the same statistics of the same groups of the same rows. Totals are
 sums of groups only where the groups surely hold all rows: their keys are listed, and no value can be missing from the
-lists; and where each row weighs the same in both: by a bound on rows alone. The noises of groups are independent, so
-the law of their sum is known (``error_bounds.py``). All else has no derived answer.
+lists; and where at most ``max_rows`` rows of a unit count in all groups together, so that no more do in their sum.
+Intervals are for the sum of the groups as that answer bounded them. The noises of groups are independent, so the law of
+their sum is known (``error_bounds.py``). All else has no derived answer.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from discreet.query.estimate.error_bounds import Share, sum_error
 from discreet.query.estimate.estimators import Estimate, Plain, Recipe
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared
-from discreet.query.estimate.statistics import Rows, Statistic
+from discreet.query.estimate.statistics import Rows, Statistic, Units, count
+from discreet.query.lower.bounding import rows
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.fingerprint import fingerprint
 from discreet.query.plan.nodes import Outcome
 from discreet.query.plan.schema import Caps
+from discreet.query.plan.work import Form
 from discreet.query.run import Quote, Released, as_estimate, in_order
 
 ReleasedNumbers = list[dict[str, list[float]]]
@@ -84,15 +87,17 @@ def _from(part: Part, other: Part, quote: Quote, kept: Mapping[str, list[float]]
     planned, noised = quote.planned(other), quote.noised(other)
     recipes = _recipes(part, planned)
     needs = {statistic for recipe in recipes.values() for statistic in recipe.needs}
-    if any(s not in noised or _name(s) not in kept for s in needs):
+    sources = {s: _source(s, noised, part) for s in needs}
+    if any(source not in noised or _name(source) not in kept for source in sources.values()):
         return None
-    values = {s: np.array(kept[_name(s)], dtype=np.float64) for s in needs}
+    values = {s: np.array(kept[_name(source)], dtype=np.float64) for s, source in sources.items()}
     if part.same_groups(other):
-        estimates = {s: as_estimate(values[s], noised[s]) for s in needs}
+        estimates = {s: as_estimate(values[s], noised[sources[s]]) for s in needs}
         every = in_order(Released(part, part.domain() or (), {}))
         return replace(every, part=part.made_by(recipes), estimates=estimates)
     fine = in_order(Released(other, other.domain() or (), {})).keys
-    if not _are_totals(part, other, recipes.values()):
+    bounded_by_rows = all(noised[source].weights.form in {Form.ROWS, Form.L1} for source in sources.values())
+    if not _are_totals(part, other, recipes.values()) or not bounded_by_rows:
         return None
     names = [key.name for key in other.keys]
     axes = [names.index(key.name) for key in part.keys]
@@ -100,7 +105,7 @@ def _from(part: Part, other: Part, quote: Quote, kept: Mapping[str, list[float]]
     place = {key: i for i, key in enumerate(domain)}
     to = np.array([place[tuple(key[axis] for axis in axes)] for key in fine])
     many = len(fine) // max(1, len(domain))
-    sums = {s: _summed(values[s], to, len(domain), noised[s], many) for s in needs}
+    sums = {s: _summed(values[s], to, len(domain), noised[sources[s]], many) for s in needs}
     return Released(part.made_by(recipes), domain, sums)
 
 
@@ -128,10 +133,21 @@ def _are_totals(part: Part, other: Part, recipes: Iterable[Recipe]) -> bool:
     same_rows = part.whole == other.whole and part.caps == other.caps == Caps(max_rows=part.caps.max_rows)
     listed = all(key.typed.keys is not None for key in fine)
     whole = listed and rows_left_out(summed, other.whole) is None
-    plain = all(isinstance(r, Plain) and _is_linear(r.statistic) for r in recipes)
+    plain = all(isinstance(r, Plain) and _is_linear(r.statistic, part) for r in recipes)
     return all(key in fine for key in coarse) and same_rows and whole and plain
 
 
-def _is_linear(statistic: Statistic) -> bool:
-    """Whether the sum of all groups is a sum over their rows, each with the same weight."""
+def _is_linear(statistic: Statistic, part: Part) -> bool:
+    """Whether the sum of all groups is a sum over their rows, each with the same weight; or over units, each of which
+    weighs one row in all groups together.
+    """
+    if isinstance(statistic, Units):
+        return rows(part.caps) == 1
     return isinstance(statistic, Rows) and statistic.clip is None and statistic.most is None
+
+
+def _source(statistic: Statistic, noised: Mapping[Statistic, Noised], part: Part) -> Statistic:
+    """What was released that is this: with one row of each unit, rows and units are the same number."""
+    every = count(None, None)
+    same: dict[Statistic, Statistic] = {every: Units(), Units(): every} if rows(part.caps) == 1 else {}
+    return statistic if statistic in noised else same.get(statistic, statistic)

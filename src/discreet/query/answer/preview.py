@@ -81,6 +81,8 @@ class Preview:
     """What there is to know before it is paid, worst first."""
     shares: tuple[tuple[str, float], ...] = ()
     """Where the price goes: each released statistic and its share, where there are several."""
+    more: int | None = None
+    """How many more like this the budget would cover after it; None if it is not known."""
 
     def error(self, name: str) -> float:
         """The error bar of a column."""
@@ -104,6 +106,7 @@ class Preview:
             "cost": self.cost,
             "remaining": self.remaining,
             "affordable": self.affordable,
+            "more": self.more,
             "noise": self.noise,
             "named_from": self.named_from,
             "notes": [note.as_json() for note in self.notes],
@@ -130,7 +133,8 @@ class Preview:
     def _price(self) -> str:
         if not self.affordable:
             return f"costs {self.cost}, which is more than is left ({self.remaining})"
-        return f"costs {self.cost}; {self.remaining} would be left"
+        more = "" if self.more is None else f", about {self.more:,} more like this"
+        return f"costs {self.cost}; {self.remaining} would be left{more}"
 
     def _remarks(self) -> list[str]:
         lines = []
