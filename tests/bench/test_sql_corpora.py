@@ -11,7 +11,7 @@ from discreet.errors import BadQuestion
 
 pytestmark = pytest.mark.slow
 
-DASHBOARDS = {"102", "104", "107", "129"}
+DASHBOARDS = {"102", "107", "129"}
 NOT_YET: dict[str, set[str]] = {"tpch_like": set(), "clickbench_like": {"36"}, "surveys_like": set(),
                                 "dashboards_like": DASHBOARDS, "hospital_like": {"census"},
                                 "telco_like": {"tenure tsql"}}  # fmt: skip

@@ -61,6 +61,8 @@ def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Val
     match x.lowered:
         case Call(function="date_trunc", arguments=(_, Column())) if field.keys is None:
             return x.keys  # its rule has listed them without looking at every day
+        case Call(function="year", arguments=(Column(),)) if field.keys is None and implied_keys(x) is not None:
+            return implied_keys(x)  # all from the first to the last
     lowered: Expression = x.lowered
     keys = implied_keys(field)
     if keys is None:
