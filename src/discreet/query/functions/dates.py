@@ -125,6 +125,39 @@ def _beginnings(unit: str, low: date, high: date) -> tuple[Value, ...] | None:
     return tuple(beginnings)
 
 
+PARTED = {"minute": ("hour", 60), "hour": ("day", 24)}
+"""The unit that holds so many of them."""
+
+
+def bucket_of(unit: str, amount: int, x: datetime) -> datetime:
+    """The beginning of the part of an hour or a day, so many minutes or hours long, that holds a moment."""
+    whole, start = (date_trunc(name, x) for name in (unit, PARTED[unit][0]))
+    assert isinstance(whole, datetime)  # noqa: S101
+    assert isinstance(start, datetime)  # noqa: S101
+    return start + (whole - start) // (amount * _LONGEST[unit]) * (amount * _LONGEST[unit])
+
+
+def bucket(unit: Typed, amount: Typed, x: Typed) -> Typed:
+    """TIME_BUCKET: one of the few parts of its hour or day."""
+    name = text_literal(unit, "the unit of TIME_BUCKET")
+    whole, many = PARTED[name]
+    length = integer_literal(amount, "the width of TIME_BUCKET", 1, many)
+    expect(x, Timestamp, "TIME_BUCKET", "a time")
+    assert isinstance(x.kind, Timestamp)  # noqa: S101
+    start, number, parts = Call("date_trunc", (Literal(whole), x.lowered)), call(name, x.lowered), list[Expression]()
+    for place in range(0, many, length):
+        later = place * int(_LONGEST[name].total_seconds())
+        parts += [call("lt", number, place + length), call("add_seconds", start, later) if place else start]
+    low, high = (bucket_of(name, length, end) for end in (x.kind.low, x.kind.high))
+    few = (high - low) / (length * _LONGEST[name]) <= MOST_KEYS
+    keys = (
+        tuple(low + n * length * _LONGEST[name] for n in range((high - low) // (length * _LONGEST[name]) + 1))
+        if few
+        else None
+    )
+    return Typed(Timestamp(low, high), x.nullable, keys, lowered=Call("case", (*parts, Literal(None))))
+
+
 # --- distances ------------------------------------------------------------------------------------------------------
 
 
