@@ -208,6 +208,8 @@ INTERVALS = {"day": ("add_days", 1), "week": ("add_days", 7), "month": ("add_mon
 def _date_add(apply: Build[T], unit: T, number: T, x: T) -> T:
     word = unit.value if isinstance(unit, Literal) else None
     function, times = INTERVALS.get(word if isinstance(word, str) else "", ("", 0))
+    if word == "day" and not isinstance(number, Literal):
+        return apply(function, x, number)
     if function and not isinstance(number, Literal):
         raise Unsupported("DATEADD of a number that is not constant",
                           "write the number itself; DATE_TRUNC('week', d) is the Monday before d")  # fmt: skip

@@ -7,18 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from discreet.errors import BadQuestion
 from discreet.query.functions.arithmetic import add, call, made, mul, sub
 from discreet.query.functions.comparison import as_timestamp, read_as
-from discreet.query.functions.typed_values import Typed, constant, expect, integer_literal, number, refuse, text_literal
+from discreet.query.functions.typed_values import (
+    Typed,
+    constant,
+    expect,
+    integer_literal,
+    is_wide,
+    number,
+    refuse,
+    text_literal,
+)
 from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.types import Date, Number, Temporal, Timestamp, Value
 
 MOST_KEYS = 9_900
 """More keys than this are not listed on the side (not all years that there are); the owner can still declare them."""
+MOST_SHIFTS = 100
+"""A number of days that is not constant has at most so many values."""
 _CLOCK = ("hour", "minute")
 _DAY = 24 * 60 * 60
 _LONGEST = {
@@ -184,9 +195,11 @@ def seconds_between(x: Typed, y: Typed) -> Typed:
 
 
 def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
-    """ADD_DAYS(x, n): n constant days later (sign -1: earlier), within years 1 to 9999."""
+    """ADD_DAYS(x, n): n days later (sign -1: earlier), a constant or one of few, within years 1 to 9999."""
     x = read_as(x, Date())
     expect(x, Temporal, "ADD_DAYS", "a date or a time")
+    if isinstance(days.kind, Number) and constant(days) is None and not is_wide(days):
+        return _later_by_few(x, days, sign)
     n = sign * integer_literal(days, "the days of ADD_DAYS", -3_700_000, 3_700_000)
     if isinstance(x.kind, Timestamp):
         return _seconds_later(x, n * _DAY)
@@ -194,6 +207,17 @@ def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
     return Typed(
         Date(add_days(x.kind.low, n), add_days(x.kind.high, n)), x.nullable, lowered=call("add_days", x.lowered, n)
     )
+
+
+def _later_by_few(x: Typed, days: Typed, sign: int) -> Typed:
+    """Days later, as one of the few numbers that there can be."""
+    kind = number(days, "ADD_DAYS")
+    if kind.step != 1 or kind.high - kind.low >= MOST_SHIFTS:
+        refuse(f"the days of ADD_DAYS must be a constant, or an integer of at most {MOST_SHIFTS} values")
+    shifted = {n: later(x, _whole(n), sign) for n in range(kind.low, kind.high + 1)}
+    cases = [part for n, moved in shifted.items() for part in (call("eq", days.lowered, n), moved.lowered)]
+    together = reduce(lambda a, b: a.joined(b), (moved.kind for moved in shifted.values()))
+    return Typed(together, x.nullable or days.nullable, lowered=Call("case", (*cases, Literal(None))))
 
 
 def seconds_later(x: Typed, seconds: Typed) -> Typed:
