@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from datetime import time as time_of_day
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -113,6 +114,8 @@ def _values(how: Mapping[str, Any], many: int, random: Random, beside: Mapping[s
         case "later":
             return [value + timedelta(random.randint(0, how.get("days", 0)), random.randint(0, how.get("seconds", 0)))
                     for value in beside[how["of"]]]  # fmt: skip
+        case "clock":
+            return [time_of_day(random.randrange(24), random.randrange(60), random.randrange(60)) for _ in range(many)]
         case "serial":
             return list(range(1, many + 1))
         case "int":
@@ -139,7 +142,8 @@ def _values(how: Mapping[str, Any], many: int, random: Random, beside: Mapping[s
 
 def _type(how: Mapping[str, Any]) -> pa.DataType:
     kinds = {"serial": pa.int64(), "int": pa.int64(), "float": pa.float64(), "decimal": pa.decimal128(15, 2),
-             "date": pa.date32(), "time": pa.timestamp("us"), "bool": pa.bool_(), "list": pa.list_(pa.string()),
+             "date": pa.date32(), "time": pa.timestamp("us"), "bool": pa.bool_(), "clock": pa.time64("us"),
+             "list": pa.list_(pa.string()),
              "later": pa.date32() if "days" in how else pa.timestamp("us")}  # fmt: skip
     return kinds.get(how["type"], pa.string())
 

@@ -12,9 +12,13 @@ from tests.contracts.engines import forms
 from tests.engines.duckdb.test_engine_plans import work
 
 INTEGER, TEXT, OTHER = Stored(StoredKind.INTEGER), Stored(StoredKind.TEXT), Stored(StoredKind.OTHER)
-BEFORE = {"id": INTEGER, "name": TEXT, "blob": OTHER}
-SAME = [BEFORE, {**BEFORE, "more": TEXT}, {"id": INTEGER, "name": TEXT}, {**BEFORE, "blob": TEXT}]
-CHANGED = [{**BEFORE, "name": INTEGER}, {**BEFORE, "id": Stored(StoredKind.DECIMAL, 2)}, {"id": INTEGER}, {}]
+WORDS = Stored(StoredKind.OTHER, element=StoredKind.TEXT)
+BEFORE = {"id": INTEGER, "name": TEXT, "blob": OTHER, "tags": WORDS}
+LESS = {"id": INTEGER, "name": TEXT, "tags": WORDS}
+SAME = [BEFORE, {**BEFORE, "more": TEXT}, LESS, {**BEFORE, "blob": TEXT}]
+CHANGED = [{**BEFORE, "name": INTEGER}, {**BEFORE, "id": Stored(StoredKind.DECIMAL, 2)}, {"id": INTEGER}, {},
+           {**BEFORE, "tags": Stored(StoredKind.OTHER, element=StoredKind.INTEGER)},
+           {**BEFORE, "tags": OTHER}]  # fmt: skip
 
 
 def checked(now: dict[str, Stored]) -> None:

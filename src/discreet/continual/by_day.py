@@ -6,7 +6,7 @@ changes from day to day: noise, price and groups are those of every day. What th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 
@@ -24,6 +24,7 @@ from discreet.query.plan.nodes import (
     Scan,
     UnionAll,
     UnitWindows,
+    scans,
 )
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Date, Temporal
@@ -69,7 +70,7 @@ def by_day(question: Question, column: str, schemas: Mapping[str, Schema]) -> By
     """The question by day; refuses, by public things alone, what cannot be added up over days."""
     if not isinstance(column, str):
         raise BadParameter("by", column, "must be the name of the column that holds the day")
-    private = [name for name in _scanned(question.source) if not schemas[name].table.public]
+    private = [scan.table for scan in scans(question.source) if not schemas[scan.table].table.public]
     if len(private) != 1:
         raise BadQuestion("a dashboard reads one private table, once: join it with public tables only")
     field = schemas[private[0]].fields.get(column)
@@ -100,20 +101,6 @@ def read_day(day: object) -> date:
 
 def _day(moment: date) -> date:
     return moment.date() if isinstance(moment, datetime) else moment
-
-
-def _scanned(relation: Relation) -> Iterator[str]:
-    match relation:
-        case Scan(table):
-            yield table
-        case Filter(source) | Project(source, _) | PerUnit(source, _, _) | UnitWindows(source, _):
-            yield from _scanned(source)
-        case Join(left, right, _, _):
-            yield from _scanned(left)
-            yield from _scanned(right)
-        case UnionAll(parts):
-            for part in parts:
-                yield from _scanned(part)
 
 
 def _within(relation: Relation, table: str, condition: Expression) -> Relation:

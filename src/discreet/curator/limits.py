@@ -18,7 +18,7 @@ from discreet.curator.error_replies import Refusal
 from discreet.errors import BadParameter, BadQuestion
 from discreet.exact import number
 from discreet.query.estimate.prepare import Prepared
-from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll, UnitWindows
+from discreet.query.plan.nodes import scans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,18 +124,6 @@ def check_size(questions: Sequence[Prepared], limits: Limits) -> None:
     groups = sum(math.prod(len(key.typed.keys) for key in part.keys if key.typed.keys is not None) for part in parts)
     if groups > limits.groups:
         raise BadQuestion(f"the answer would have {groups:,} rows, and at most {limits.groups:,} are sent")
-    tables = sum(_scans(part.source) for part in parts)
+    tables = sum(len(scans(part.source)) for part in parts)
     if tables > limits.tables:
         raise BadQuestion(f"tables are read {tables} times here, and at most {limits.tables} times is allowed")
-
-
-def _scans(node: Relation) -> int:
-    match node:
-        case Scan():
-            return 1
-        case Filter(source=source) | Project(source=source) | PerUnit(source=source) | UnitWindows(source=source):
-            return _scans(source)
-        case Join(left=left, right=right):
-            return _scans(left) + _scans(right)
-        case UnionAll(parts=parts):
-            return sum(map(_scans, parts))

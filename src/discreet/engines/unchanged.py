@@ -24,7 +24,8 @@ def check_unchanged(
     """
     for name in sorted({name for work in works for name in scanned(work.source)}):
         now = columns(schemas[name].table.source)
-        usable = {column: how for column, how in schemas[name].stored.items() if how.kind is not StoredKind.OTHER}
+        stored = schemas[name].stored.items()
+        usable = {column: how for column, how in stored if how.kind is not StoredKind.OTHER or how.element is not None}
         if any(now.get(column) != _in_the_source(how) for column, how in usable.items()):
             raise BadData(
                 f"the columns of {name} have changed since this session was opened; nothing was spent. Open a new one"

@@ -169,7 +169,8 @@ _PARTS = {"regexp_extract", "regexp_replace"}
 REFUSED = {
     **dict.fromkeys(("bigquery", "snowflake", "mysql", "mariadb"), _PARTS),
     "sqlserver": {"split_part", "right", "replace", "lpad", "regexp_matches", "least", "greatest", "cast_decimal"}
-    | _PARTS,
+    | _PARTS
+    | {"cast_time"},
 }  # the last of text alone
 """What a dialect has no text for, at least in one example: SQL Server has no order of text, and no _ in LIKE; regular
 expressions that say where they match were held against plain Python on three engines only."""

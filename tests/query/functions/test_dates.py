@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import BadParameter, Unsupported
+from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.query.estimate.statistics import Rows
 
 N = 3_000
@@ -134,6 +134,14 @@ def test_error_bars_are_in_days_and_hold() -> None:
 
 
 @pytest.mark.slow
+def test_days_may_be_one_of_few_numbers() -> None:
+    """As DATEADD(day, -DATEPART(weekday, x), x) of T-SQL asks it."""
+    for moved, right in (("day - DAYOFWEEK(day)", "Sunday"), ("ADD_DAYS(at, DAY_OF_WEEK(at))", "Monday")):
+        assert round(one(f"SELECT COUNT(*) AS n FROM visits WHERE DAYNAME({moved}) = '{right}'")["n"]) == N
+    with pytest.raises(BadQuestion, match="at most 100 values"):
+        session().sql("SELECT COUNT(*) FROM visits WHERE ADD_DAYS(day, DAY_OF_YEAR(day)) > day")
+
+
 def test_distances_and_weeks() -> None:
     row = one("SELECT MAX(day) - MIN(day) AS d, DATE_DIFF('week', MIN(day), MAX(day)) AS w FROM visits")
     assert row == {"d": 365, "w": 52}

@@ -11,6 +11,8 @@ the role may not read, or only in part, is refused here: the server plans a SELE
                                   make a text 256 times as long, in several keys of a row
   uuid, enumerations              text, as PostgreSQL writes them
   boolean date
+  time                            times of day, to the second
+  arrays of integers and text     lists, for UNNEST; an array of several dimensions is one list
   timestamp, with time zone       moments, those with a zone in UTC
   domains                         what they are made of
 Columns of other types, and those that the role may not read, can be there but cannot be used.

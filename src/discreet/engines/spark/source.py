@@ -6,6 +6,7 @@
   string char varchar             text, compared by code point whatever its collation; char(n) without the spaces at its
                                   end. What is not UTF-8 is NULL
   boolean date
+  array of integers or string     lists, for UNNEST
   timestamp_ntz, timestamp        moments; those of a zone in UTC
 Columns of other types can be there but cannot be used. Arrow tables and pandas frames go through this process: they are
 for small tables beside large ones.

@@ -29,6 +29,7 @@ from discreet.query.plan.nodes import (
     UnionAll,
     UnitWindows,
     Window,
+    scans,
 )
 from discreet.query.plan.schema import EACH_ROW, Stored, StoredKind
 from discreet.query.plan.types import LARGEST
@@ -296,15 +297,7 @@ def _of(side: str, piece: Piece) -> Piece:
 
 def scanned(node: Relation) -> frozenset[str]:
     """The tables that a relation reads."""
-    match node:
-        case Scan(table=table):
-            return frozenset({table})
-        case Join(left, right):
-            return scanned(left) | scanned(right)
-        case UnionAll(parts):
-            return frozenset().union(*(scanned(part) for part in parts))
-        case _:
-            return scanned(node.source)
+    return frozenset(scan.table for scan in scans(node))
 
 
 def free_name(name: str, taken: Sequence[str]) -> str:

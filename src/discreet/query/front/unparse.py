@@ -28,7 +28,7 @@ from discreet.query.plan.nodes import (
     Scan,
     UnionAll,
     UnitWindows,
-    parts_of,
+    scans,
 )
 from discreet.query.resolve.build import fresh, joined_names
 
@@ -65,9 +65,8 @@ def _lists(plan: Question) -> dict[str, list[str]]:
     """The columns that are lists, as far as the plan takes them apart."""
     lists: dict[str, list[str]] = {}
     for asked in (plan, *plan.beside):
-        for part in parts_of(asked.source):
-            if isinstance(part, Scan):
-                lists.setdefault(part.table, []).extend(elements.column for elements in part.lists)
+        for reading in scans(asked.source):
+            lists.setdefault(reading.table, []).extend(elements.column for elements in reading.lists)
     return lists
 
 

@@ -208,6 +208,11 @@ INTERVALS = {"day": ("add_days", 1), "week": ("add_days", 7), "month": ("add_mon
 def _date_add(apply: Build[T], unit: T, number: T, x: T) -> T:
     word = unit.value if isinstance(unit, Literal) else None
     function, times = INTERVALS.get(word if isinstance(word, str) else "", ("", 0))
+    if word == "day" and not isinstance(number, Literal):
+        return apply(function, x, number)
+    if function and not isinstance(number, Literal):
+        raise Unsupported("DATEADD of a number that is not constant",
+                          "write the number itself; DATE_TRUNC('week', d) is the Monday before d")  # fmt: skip
     if not function or not isinstance(number, Literal) or not isinstance(number.value, Fraction):
         raise Unsupported("this DATEADD", f"write DATEADD('month', 3, d), with one of {', '.join(INTERVALS)}")
     return apply(function, x, Literal(number.value * times))
@@ -260,6 +265,18 @@ def _constant_date(apply: Build[T], x: T, form: T | None = None) -> T:
 
 _ISO_FORMS = ("YYYY-MM-DD", "yyyy-MM-dd", "%Y-%m-%d")
 
+
+def _bucket_form(arguments: Arguments, inside: list[Written]) -> Written:
+    unit, amount = (argument.value if isinstance(argument, Literal) else None for argument in arguments[:2])
+    return f"TIME_BUCKET(INTERVAL '{amount} {unit}', {inside[2][0]})", ATOM
+
+
+def _part_begins(unit: Any, amount: Any, x: Any) -> Any:
+    if unit not in dates.PARTED or not isinstance(x, datetime) or not is_number(amount):
+        return None
+    return dates.bucket_of(unit, int(amount), x) if int(amount) == amount >= 1 else None
+
+
 # --- records ----------------------------------------------------------------------------------------------------------
 
 _DAY, _TIME = "DATE '2024-02-29'", "TIMESTAMP '2024-02-29 13:05:09'"
@@ -298,6 +315,11 @@ DATES = (
              "The beginning of its year, quarter, month, week (Monday), day, hour or minute.", dates.trunc,
              (f"DATE_TRUNC('month', {_DAY})", date(2024, 2, 1)), (2, 2), _beginning, sql=("date_trunc", "datetrunc"),
              unit_first=True, form=unit_call("DATE_TRUNC"), method="trunc"),
+    Function("time_bucket", "TIME_BUCKET(INTERVAL '15 minutes', x)",
+             "The beginning of its part of an hour or a day, all parts being as long.", dates.bucket,
+             (f"TIME_BUCKET(INTERVAL '15 minutes', {_TIME})", datetime(2024, 2, 29, 13)), (3, 3), _part_begins, sql=(),
+             form=_bucket_form, method="trunc",
+             more=((f"TIME_BUCKET(INTERVAL '6 hours', {_TIME})", datetime(2024, 2, 29, 12)),)),
     Function("date_diff", "DATE_DIFF('day', x, y)",
              "How many beginnings of the unit lie between it and a later date or time.", dates.date_diff,
              (f"DATE_DIFF('day', {_DAY}, DATE '2024-03-02')", 2), (3, 3), _distance, sql=("date_diff", "datediff"),
@@ -351,16 +373,10 @@ def _bucket(apply: Build[T], width: T, x: T) -> T:
     unit, amount = _width(width)
     if amount == 1 and unit in (*_UNITS, "hour", "minute"):
         return apply("date_trunc", Literal(unit), x)
-    whole, part, per = {"minute": ("hour", "minute", 60), "hour": ("day", "hour", 24)}.get(unit, ("", "", 0))
-    if not per or per % amount:
+    if unit not in dates.PARTED or dates.PARTED[unit][1] % max(amount, 1):
         raise Unsupported("this width of TIME_BUCKET", "use minutes that divide an hour, hours that divide a day, or "
                           "1 day, week, month, quarter or year")  # fmt: skip
-    start, number, seconds = apply("date_trunc", Literal(whole), x), apply(part, x), durations.SECONDS[unit]
-    starts: list[T | Literal] = []
-    for place in range(0, per, amount):
-        later = apply("add_seconds", start, Literal(Fraction(place * seconds))) if place else start
-        starts += [apply("lt", number, Literal(Fraction(place + amount))), later]
-    return apply("case", *starts, Literal(None))
+    return apply("time_bucket", Literal(unit), Literal(Fraction(amount)), x)
 
 
 def _width(width: object) -> tuple[str, int]:

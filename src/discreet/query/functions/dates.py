@@ -7,18 +7,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from discreet.errors import BadQuestion
 from discreet.query.functions.arithmetic import add, call, made, mul, sub
 from discreet.query.functions.comparison import as_timestamp, read_as
-from discreet.query.functions.typed_values import Typed, constant, expect, integer_literal, number, refuse, text_literal
+from discreet.query.functions.typed_values import (
+    Typed,
+    constant,
+    expect,
+    integer_literal,
+    is_wide,
+    number,
+    refuse,
+    text_literal,
+)
 from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.types import Date, Number, Temporal, Timestamp, Value
 
 MOST_KEYS = 9_900
 """More keys than this are not listed on the side (not all years that there are); the owner can still declare them."""
+MOST_SHIFTS = 100
+"""A number of days that is not constant has at most so many values."""
 _CLOCK = ("hour", "minute")
 _DAY = 24 * 60 * 60
 _LONGEST = {
@@ -125,6 +136,39 @@ def _beginnings(unit: str, low: date, high: date) -> tuple[Value, ...] | None:
     return tuple(beginnings)
 
 
+PARTED = {"minute": ("hour", 60), "hour": ("day", 24)}
+"""The unit that holds so many of them."""
+
+
+def bucket_of(unit: str, amount: int, x: datetime) -> datetime:
+    """The beginning of the part of an hour or a day, so many minutes or hours long, that holds a moment."""
+    whole, start = (date_trunc(name, x) for name in (unit, PARTED[unit][0]))
+    assert isinstance(whole, datetime)  # noqa: S101
+    assert isinstance(start, datetime)  # noqa: S101
+    return start + (whole - start) // (amount * _LONGEST[unit]) * (amount * _LONGEST[unit])
+
+
+def bucket(unit: Typed, amount: Typed, x: Typed) -> Typed:
+    """TIME_BUCKET: one of the few parts of its hour or day."""
+    name = text_literal(unit, "the unit of TIME_BUCKET")
+    whole, many = PARTED[name]
+    length = integer_literal(amount, "the width of TIME_BUCKET", 1, many)
+    expect(x, Timestamp, "TIME_BUCKET", "a time")
+    assert isinstance(x.kind, Timestamp)  # noqa: S101
+    start, number, parts = Call("date_trunc", (Literal(whole), x.lowered)), call(name, x.lowered), list[Expression]()
+    for place in range(0, many, length):
+        later = place * int(_LONGEST[name].total_seconds())
+        parts += [call("lt", number, place + length), call("add_seconds", start, later) if place else start]
+    low, high = (bucket_of(name, length, end) for end in (x.kind.low, x.kind.high))
+    few = (high - low) / (length * _LONGEST[name]) <= MOST_KEYS
+    keys = (
+        tuple(low + n * length * _LONGEST[name] for n in range((high - low) // (length * _LONGEST[name]) + 1))
+        if few
+        else None
+    )
+    return Typed(Timestamp(low, high), x.nullable, keys, lowered=Call("case", (*parts, Literal(None))))
+
+
 # --- distances ------------------------------------------------------------------------------------------------------
 
 
@@ -151,9 +195,11 @@ def seconds_between(x: Typed, y: Typed) -> Typed:
 
 
 def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
-    """ADD_DAYS(x, n): n constant days later (sign -1: earlier), within years 1 to 9999."""
+    """ADD_DAYS(x, n): n days later (sign -1: earlier), a constant or one of few, within years 1 to 9999."""
     x = read_as(x, Date())
     expect(x, Temporal, "ADD_DAYS", "a date or a time")
+    if isinstance(days.kind, Number) and constant(days) is None and not is_wide(days):
+        return _later_by_few(x, days, sign)
     n = sign * integer_literal(days, "the days of ADD_DAYS", -3_700_000, 3_700_000)
     if isinstance(x.kind, Timestamp):
         return _seconds_later(x, n * _DAY)
@@ -161,6 +207,17 @@ def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
     return Typed(
         Date(add_days(x.kind.low, n), add_days(x.kind.high, n)), x.nullable, lowered=call("add_days", x.lowered, n)
     )
+
+
+def _later_by_few(x: Typed, days: Typed, sign: int) -> Typed:
+    """Days later, as one of the few numbers that there can be."""
+    kind = number(days, "ADD_DAYS")
+    if kind.step != 1 or kind.high - kind.low >= MOST_SHIFTS:
+        refuse(f"the days of ADD_DAYS must be a constant, or an integer of at most {MOST_SHIFTS} values")
+    shifted = {n: later(x, _whole(n), sign) for n in range(kind.low, kind.high + 1)}
+    cases = [part for n, moved in shifted.items() for part in (call("eq", days.lowered, n), moved.lowered)]
+    together = reduce(lambda a, b: a.joined(b), (moved.kind for moved in shifted.values()))
+    return Typed(together, x.nullable or days.nullable, lowered=Call("case", (*cases, Literal(None))))
 
 
 def seconds_later(x: Typed, seconds: Typed) -> Typed:

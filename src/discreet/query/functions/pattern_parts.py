@@ -18,7 +18,16 @@ from dataclasses import dataclass, replace
 from string import ascii_letters, digits
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.functions.patterns import BEGIN, END, One, PatternGroup, PatternPart, RepeatedPart, read_pattern
+from discreet.query.functions.patterns import (
+    ANY,
+    BEGIN,
+    END,
+    One,
+    PatternGroup,
+    PatternPart,
+    RepeatedPart,
+    read_pattern,
+)
 from discreet.query.functions.typed_values import refuse
 
 MOST_REFERENCES = 9
@@ -115,7 +124,7 @@ def pattern_parts(pattern: str) -> PatternParts:
     >>> pattern_parts(r"^([A-Z]+)-\d").extracting(1)
     '^(?:([A-Z]{1,})\\-[0-9])'
     """
-    group = _factored(read_pattern(pattern))
+    group = _factored(_absorbed(read_pattern(pattern)))
     if pattern.startswith("(?i)"):
         group = PatternGroup(tuple(tuple(_of_both_cases(part) for part in way) for way in group.ways))
     ways = group.ways
@@ -145,6 +154,23 @@ def _factored(group: PatternGroup) -> PatternGroup:
     shared = [ends[0] if first is None else (first, *ends[0]) if len(ends) == 1
               else (first, _factored(PatternGroup(tuple(ends)))) for first, ends in rest.items()]  # fmt: skip
     return replace(group, ways=tuple(shared))
+
+
+def _absorbed(group: PatternGroup) -> PatternGroup:
+    """[a-z]+.* as [a-z].*, which matches the same: what may follow a repetition takes over where it can go on."""
+    ways: list[tuple[PatternPart, ...]] = []
+    for way in group.ways:
+        parts: list[PatternPart] = []
+        for part in way:
+            part = _absorbed(part) if isinstance(part, PatternGroup) else part  # noqa: PLW2901
+            match [*parts[-1:], part]:
+                case [RepeatedPart(One() as first, least, None), RepeatedPart(One() as then, _, None)] if not _meet(
+                    first, _not(then)
+                ):
+                    parts[-1:] = [RepeatedPart(first, least, least)] if least else []
+            parts.append(part)
+        ways.append(tuple(parts))
+    return replace(group, ways=tuple(ways))
 
 
 # --- one way to read any text -----------------------------------------------------------------------------------------
@@ -214,7 +240,7 @@ def _first(ways: Sequence[Sequence[PatternPart]]) -> Iterator[One]:
 def _endless_in_vain(part: PatternPart, fails: bool) -> Iterator[One]:
     """What it repeats without end before something that may not come."""
     match part:
-        case RepeatedPart(One() as inner, _, None) if fails:
+        case RepeatedPart(One() as inner, _, None) if fails and inner != ANY:  # the end comes after any text
             yield inner
         case RepeatedPart(PatternGroup() as inner, _, _):
             yield from _endless_in_vain(inner, fails=True)

@@ -6,10 +6,8 @@ and is a group key as text, '22:30:00'. Parts of a second are cut off when it is
 
 from __future__ import annotations
 
-from datetime import datetime, time
 from fractions import Fraction
 from functools import reduce
-from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.query.functions.arithmetic import call
@@ -70,18 +68,10 @@ def _form(arguments: Arguments, inside: list[Written]) -> Written:
             return f"CAST({inside[0][0]} AS TIME)", ATOM
 
 
-def _seconds(x: Any) -> Any:
-    """As durations are released: seconds."""
-    if isinstance(x, str):
-        return TimeOfDay.cells_of(x)
-    clock = x.time() if isinstance(x, datetime) else None
-    return None if not isinstance(clock, time) else clock.hour * 3600 + clock.minute * 60 + clock.second
-
-
 TIMES_OF_DAY = (
     Function("cast_time", "CAST(x AS TIME)", "The time of day of a time, to the second; of text, one written as 22:30.",
              _cast_time, ("EXTRACT(EPOCH FROM CAST(TIMESTAMP '2024-02-29 13:05:09' AS TIME))", 47_109), (1, 1),
-             _seconds, sql=(), types=("TIME",), form=_form, method="cast",
+             sql=(), types=("TIME",), form=_form, method="cast",
              more=(("CAST('22:' || '30' AS TIME) > TIME '22:00'", True),
                    ("TIME '22:30' BETWEEN '22:00' AND '23:00'", True), ("CAST(TIME '09:05' AS TEXT)", "09:05:00"))),
 )  # fmt: skip

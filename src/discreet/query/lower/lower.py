@@ -47,9 +47,9 @@ from discreet.query.plan.nodes import (
     Outcome,
     Question,
     Relation,
-    Scan,
     outcomes_below,
     parts_of,
+    scans,
 )
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Boolean, Kind, Number, Real, Temporal, TimeOfDay
@@ -169,9 +169,9 @@ def _key_sets(keys: Sequence[LoweredKey], source: Lowered, catalog: Catalog) -> 
 
     Where a table is read twice, two keys may be of different rows: then nothing is known of them together.
     """
-    scans = Counter(part.table for part in parts_of(source.relation) if isinstance(part, Scan))
+    readings = Counter(scan.table for scan in scans(source.relation))
     sets = []
-    for table in (name for name, many in scans.items() if many == 1):
+    for table in (name for name, many in readings.items() if many == 1):
         columns = {
             key.typed.origin[1]: key.name
             for key in keys

@@ -13,7 +13,7 @@ from discreet.query.lower.prune import names, prune
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
 from discreet.query.plan.key_sets import MOST_TUPLES, KeySet
 from discreet.query.plan.names import quoted
-from discreet.query.plan.nodes import Filter, How, Join, Project, Relation, Scan, parts_of
+from discreet.query.plan.nodes import Filter, How, Join, Project, Relation, Scan, parts_of, scans
 from discreet.query.plan.schema import MOST_KEYS, Schema
 from discreet.query.plan.types import Kind, Number, Real, Value
 from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
@@ -89,7 +89,7 @@ def public_parts(relation: Relation, schemas: Mapping[str, Schema]) -> list[Rela
 
     A private column that is equal to a public one in each row is one of the columns, too.
     """
-    if all(schemas[part.table].table.public for part in parts_of(relation) if isinstance(part, Scan)):
+    if all(schemas[scan.table].table.public for scan in scans(relation)):
         return [relation]
     match relation:
         case Filter(source=source, predicate=predicate):

@@ -11,7 +11,7 @@ from discreet.messages import Message
 from discreet.query.functions.typed_values import TypedColumn, refuse
 from discreet.query.lower.bounding import rows
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.nodes import Filter, PerUnit, Project, Relation, Scan, UnitWindows, parts_of
+from discreet.query.plan.nodes import Filter, PerUnit, Project, Relation, Scan, UnitWindows, parts_of, scans
 from discreet.query.plan.schema import Caps, Schema
 from discreet.query.plan.types import Kind, Value
 from discreet.query.typing.refine import conjuncts
@@ -120,7 +120,7 @@ def check_names(names: list[str]) -> None:
 
 def reads_numbered(relation: Relation) -> bool:
     """Whether each row of one of its tables is a person: two readings of that table have nobody in common."""
-    return any(isinstance(part, Scan) and part.numbered for part in parts_of(relation))
+    return any(scan.numbered for scan in scans(relation))
 
 
 def rows_are_units(relation: Relation) -> bool:
@@ -131,7 +131,7 @@ def rows_are_units(relation: Relation) -> bool:
 
 def reads_lists(relation: Relation) -> bool:
     """Whether a row of a table may come several times, once for each element of a list."""
-    return any(isinstance(part, Scan) and bool(part.lists) for part in parts_of(relation))
+    return any(scan.lists for scan in scans(relation))
 
 
 def carried(source: Lowered) -> Columns:

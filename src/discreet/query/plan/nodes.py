@@ -141,6 +141,11 @@ def parts_of(relation: Relation) -> Iterator[Relation]:
             pass
 
 
+def scans(relation: Relation) -> list[Scan]:
+    """The readings of tables that it is made of; a table that is read twice is there twice."""
+    return [part for part in parts_of(relation) if isinstance(part, Scan)]
+
+
 class Aggregate(Enum):
     """What can be asked of a group."""
 

@@ -22,7 +22,7 @@ from discreet.query.functions.dates import date_of, trunc
 from discreet.query.functions.typed_values import Typed, TypedColumn, at
 from discreet.query.plan.evaluate import program
 from discreet.query.plan.expressions import Call, Column, Expression, columns, walk
-from discreet.query.plan.types import Boolean, Date, Number, Text, Value
+from discreet.query.plan.types import Boolean, Date, Number, Text, Timestamp, Value
 from discreet.query.typing.declared_bounds import declared_kind
 
 _PARTS = frozenset({"date_trunc", "timestamp_to_date"})
@@ -58,9 +58,13 @@ def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Val
         return _of_several(x.lowered, size, {name: fields[name] for name in names}) if declared is None else declared
     (name,) = read
     field = fields[name]
+    if field.keys is None and x.keys is not None and isinstance(x.kind, Timestamp):
+        return x.keys
     match x.lowered:
         case Call(function="date_trunc", arguments=(_, Column())) if field.keys is None:
             return x.keys  # its rule has listed them without looking at every day
+        case Call(function="year", arguments=(Column(),)) if field.keys is None and implied_keys(x) is not None:
+            return implied_keys(x)  # all from the first to the last
     lowered: Expression = x.lowered
     keys = implied_keys(field)
     if keys is None:

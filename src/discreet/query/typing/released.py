@@ -331,6 +331,7 @@ _RULES: dict[str, _Rule] = {
                     _of(_N, _MOMENTS)),
     "epoch": _of(_N, (_N, *_MOMENTS)), "interval": _of(_N, _T, _N),
     **dict.fromkeys(("hour", "minute", "second"), _of(_N, Sort.TIME)),
+    "time_bucket": _of(Sort.TIME, _T, _N, Sort.TIME),
     "date_trunc": _same, "date_diff": _distance, "strftime": _formatted,
     **dict.fromkeys(("add_days", "add_months", "add_seconds"), _same_moment),
     "cast_integer": _of(_N, (_N, _T, _B)), "cast_decimal": _of(_N, (_N, _B)), "cast_real": _of(_N, (_N, _B)),

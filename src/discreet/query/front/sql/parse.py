@@ -43,7 +43,7 @@ from discreet.query.front.sql.syntax_tree import asked_at, read_select
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.expressions import Literal as PlanLiteral
-from discreet.query.plan.nodes import Key, PerUnit, Question, Relation, Scan, UnitWindows, parts_of
+from discreet.query.plan.nodes import Key, PerUnit, Question, Relation, UnitWindows, parts_of, scans
 from discreet.query.plan.schema import Schema, unusable
 from discreet.query.resolve.build import (
     Rows,
@@ -193,8 +193,8 @@ class _Known:
 
     def is_public(self, rows: Rows) -> bool:
         """Whether they are made of public tables alone."""
-        scans = [part.table for part in parts_of(rows.relation) if isinstance(part, Scan)]
-        return all(table in self.schemas and self.schemas[table].table.public for table in scans)
+        tables = [scan.table for scan in scans(rows.relation)]
+        return all(table in self.schemas and self.schemas[table].table.public for table in tables)
 
     def find(self, name: str) -> tuple[str, Rows]:
         for among in (dict(self.ctes), self.tables):
