@@ -175,7 +175,7 @@ def test_errors_are_read_from_the_code() -> None:
 
 
 def test_functions_routes_commands_and_settings_are_listed(site: Path) -> None:
-    sql, http, commands = (page(site, f"reference/{name}.html") for name in ("sql", "http", "commands"))
+    sql, http, commands = (page(site, f"reference/{name}.html") for name in ("sql-functions", "http", "commands"))
     assert not [one.name for one in FUNCTIONS.values() if one.usage.split("(")[0].split()[0] not in sql]
     assert not [path for _, path in TABLE if path.startswith("/api") and path not in http]
     assert not [words for words, _ in listings.commands() if words not in commands]

@@ -354,7 +354,8 @@ def parameters(path: str, what: Any) -> list[Parameter]:
 
 
 def _starred(one: inspect.Parameter) -> str:
-    return {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "") + one.name
+    stars = "*" if one.kind is one.VAR_POSITIONAL else "**" if one.kind is one.VAR_KEYWORD else ""
+    return stars + one.name
 
 
 def _default(one: inspect.Parameter) -> str:

@@ -258,10 +258,9 @@ def page(symbol: Symbol) -> str:
 
 def described(symbol: Symbol) -> list[Parameter]:
     """The parameters of a function, or of a class that users make themselves: others come from what returns them."""
-    is_made_elsewhere = inspect.isclass(symbol.what) and makers(symbol.what) - {symbol.shown}
-    if kind_of(symbol.what) not in {"function", "class"} or (is_made_elsewhere and symbol.path not in _MADE_BY_USERS):
-        return []
-    return parameters(symbol.path, symbol.what)
+    what: Any = symbol.what
+    is_made_elsewhere = inspect.isclass(what) and symbol.path not in _MADE_BY_USERS and makers(what) - {symbol.shown}
+    return [] if kind_of(what) not in {"function", "class"} or is_made_elsewhere else parameters(symbol.path, what)
 
 
 _MADE_BY_USERS = frozenset({
