@@ -20,7 +20,19 @@ from discreet.curator.service.access import TABLE
 from discreet.query.functions.catalogue import FUNCTIONS
 from tests.helpers.browser import Browser
 from tools import proofs
-from tools.site import anatomy, build, check, lectures, listings, navigation, notebooks, pictures, screens, symbols
+from tools.site import (
+    anatomy,
+    build,
+    check,
+    lectures,
+    listings,
+    navigation,
+    notebooks,
+    parameters,
+    pictures,
+    screens,
+    symbols,
+)
 from tools.site.cells import SHELL, cells
 from tools.site.raised import raised_by
 from tools.site.stage import outside_code
@@ -67,7 +79,7 @@ class Without(PathFinder):
         return None if name.split(".")[0] == "torch" else PathFinder.find_spec(name, path, target)
 
 sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.meta_path]
-from tools.site import absent, symbols
+from tools.site import parameters, absent, symbols
 if sys.argv[1:] == ["stand in"]:
     absent.stand_in()
 sys.stdout.write("".join(symbols.page(s) for s in symbols.symbols() if s.name in ("train", "PrivateTraining")))
@@ -133,6 +145,21 @@ def test_every_page_has_an_example() -> None:
     assert all(symbols.summary(symbol.what) for symbol in symbols.symbols())
 
 
+WITHOUT_MEANING = 26
+"""Parameters that no page describes: fields of results, which nobody builds. It may only fall."""
+
+
+def test_parameters_are_described() -> None:
+    pages = [symbol for symbol in symbols.symbols() if symbols.first_of(symbol.what) == symbol]
+    listed = [(symbol.path, one) for symbol in pages for one in symbols.described(symbol)]
+    assert len(listed) > 900
+    bare = [f"{path}.{one.name}" for path, one in listed if not one.meaning]
+    assert len(bare) <= WITHOUT_MEANING, bare
+    names = {one.name.lstrip("*") for _, one in listed}
+    kept = {*parameters.EVERYWHERE, *(name for own in parameters.THERE.values() for name in own)}
+    assert not kept - names, "meanings of parameters that are gone"
+
+
 def test_signatures_are_read_as_they_are_written() -> None:
     def some(first: int, *, second: list[int] | None = None) -> dict[str, int]:
         """Nothing."""
@@ -148,7 +175,7 @@ def test_errors_are_read_from_the_code() -> None:
 
 
 def test_functions_routes_commands_and_settings_are_listed(site: Path) -> None:
-    sql, http, commands = (page(site, f"reference/{name}.html") for name in ("sql", "http", "commands"))
+    sql, http, commands = (page(site, f"reference/{name}.html") for name in ("sql-functions", "http", "commands"))
     assert not [one.name for one in FUNCTIONS.values() if one.usage.split("(")[0].split()[0] not in sql]
     assert not [path for _, path in TABLE if path.startswith("/api") and path not in http]
     assert not [words for words, _ in listings.commands() if words not in commands]

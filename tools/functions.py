@@ -1,4 +1,4 @@
-"""What is written from the records of ``query/functions``: methods of ``Expr`` and tables of ``docs/reference/sql.md``.
+"""What is written from the records of ``query/functions``: methods of ``Expr`` and tables of ``sql-functions.md``.
 
 ``python -m tools.functions`` writes both; ``tests/query/functions/test_catalogue.py`` compares.
 """
@@ -16,7 +16,7 @@ from discreet.query.functions.record import Function
 
 ROOT = Path(__file__).resolve().parent.parent
 METHODS = ROOT / "src" / "discreet" / "query" / "front" / "methods.py"
-PAGE = ROOT / "docs" / "reference" / "sql.md"
+PAGE = ROOT / "docs" / "reference" / "sql-functions.md"
 BEGIN, END = "<!-- written by python -m tools.functions -->\n", "<!-- end -->\n"
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "eq": "==",
              "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "neg": "-x",
@@ -67,12 +67,12 @@ def tables() -> str:
     """The tables of all functions and aggregates."""
     found = []
     for title, family in FAMILIES.items():
-        found += [f"### {title}\n", "| SQL | verb | what it gives | example |\n|---|---|---|---|\n"]
+        found += [f"## {title}\n", "| SQL | verb | what it gives | example |\n|---|---|---|---|\n"]
         found += [f"| {_sql(one)} | {_verb(one.method)} | {one.doc} | {_example(*one.example)} |\n" for one in family]
         found.append("\n")
-    found += ["### Short for others\n", "| SQL | what it gives |\n|---|---|\n"]
+    found += ["## Short for others\n", "| SQL | what it gives |\n|---|---|\n"]
     found += [f"| {_code(one.usage)} | {one.doc} |\n" for one in READINGS.values()]
-    found += ["\n### Aggregates\n", "| SQL | also | verb | what it gives |\n|---|---|---|---|\n"]
+    found += ["\n## Aggregates\n", "| SQL | also | verb | what it gives |\n|---|---|---|---|\n"]
     for total in AGGREGATES:
         also = ", ".join(_code(name.upper()) for name in total.sql if not total.usage.startswith(f"{name.upper()}("))
         found.append(f"| {_code(total.usage)} | {also} | `dp.agg.{total.method}` | {total.doc} |\n")

@@ -121,6 +121,7 @@ _NAMES = {
     "discreet.query.plan.schema": ("bounds", "each_row", "keys", "table", "unknown_keys",),
     "discreet.session.session": ("Session",),
 }  # fmt: skip
+_AGGREGATES = ("count", "count_distinct", "sum", "mean", "median", "min", "max", "quantile", "stddev", "variance")
 _WHERE = {name: module for module, names in _NAMES.items() for name in names}
 
 
@@ -131,7 +132,8 @@ def __getattr__(name: str) -> object:
     elif name in _WHERE:
         value = getattr(import_module(_WHERE[name]), {"each_row": "EACH_ROW"}.get(name, name))
     else:
-        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+        hint = f"; write dp.agg.{name}" if name in _AGGREGATES else ""
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}{hint}")
     globals()[name] = value
     return value
 

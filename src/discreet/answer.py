@@ -28,8 +28,8 @@ _SHOWN = 6
 class GivenValue:
     """A value that was released first and stands in the query as a constant.
 
-    >>> GivenValue("mean_cost", 1.5, 0.25, "epsilon 1/5").note.text()
-    'mean_cost = 1.5 ± 0.25 was released first, for epsilon 1/5. ± is for the query with it.'
+    >>> GivenValue("mean_cost", 1.5, 0.25, "epsilon 0.2").note.text()
+    'mean_cost = 1.5 ± 0.25 was released first, for epsilon 0.2. ± is for the query with it.'
     """
 
     name: str

@@ -262,7 +262,7 @@ class OverBudget(DiscreetError):
     >>> raise OverBudget(asked=Pure("0.5"), left=Pure("0.1"))
     Traceback (most recent call last):
         ...
-    discreet.errors.OverBudget: asked for epsilon 1/2, and epsilon 1/10 is left; ask for less, or accept more error
+    discreet.errors.OverBudget: asked for epsilon 0.5, and epsilon 0.1 is left; ask for less, or accept more error
     >>> raise OverBudget(asked=Pure(0.1 * 3), left=Pure("0.3"))
     Traceback (most recent call last):
         ...

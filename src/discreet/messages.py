@@ -131,7 +131,7 @@ class _Words(Formatter):
             share, low, high = (_digits(100 * one, 2) for one in value)
             return f"about {share}% ({low} to {high}%)"
         if format_spec.isdigit():
-            return _digits(value, int(format_spec))
+            return _digits(value, int(format_spec)) if isinstance(value, int | float) else str(value)
         if format_spec == "value":
             return "NULL" if value is None else _digits(value, 6) if isinstance(value, float) else str(value)
         if format_spec == "±":
@@ -167,17 +167,18 @@ TEXTS: Mapping[str, str | Mapping[Interface, str]] = {
     "aggregates see clamped ones.",
     "given_value": "{name} = {value:value}{error:±} was released first, for {cost}. ± is for the query with it.",
     "rows_cut": "Units with more than {limit:rows} were scaled down to that. Over all groups, counts are "
-    "{too_low:shares} too low, plus what units have beyond {reach:,} rows.",
+    "{too_low:shares} too low, plus what units have beyond {reach:rows}.",
     "totals_cut": "Totals of {column} above {limit:4} per unit were scaled down to that. Over all groups, {column} is "
     "{too_low:shares} too low, plus what units have above {reach:4}.",
     "totals_cut_if_positive": "Totals of {column} above {limit:4} per unit were scaled down to that. If no value is "
     "negative, {column} is {too_low:shares} too low over all groups, plus what units have above {reach:4}.",
     "table_rows_scaled": "Units with more than {limit:rows} were scaled down to that. This takes {cut:shares} of all "
-    "rows, plus what at most {beyond:units} have beyond {reach:,} rows.",
+    "rows, plus what at most {beyond:units} have beyond {reach:rows}.",
     "no_value_stood_out": "No value of {column} stood out from the noise of the profile. What is said of it is noise; "
     "raise epsilon or declare its bounds.",
     "profile_cost": "{amounts:and} of the cost was spent on a profile, to choose contribution bounds and value bounds.",
     "asked_at": "The current time was fixed at {moment} UTC for this query.",
+    "values_clamped": "Values of {columns:and} outside {low:4} to {high:4} count as the nearer end; ± leaves this out.",
     "rows_scaled": "Units with more than {limit:rows} were scaled down to that; ± leaves this out.",
     "rows_scaled_of": "Units with more than {limit:rows} (at most {units:units}) were scaled down to that; "
     "± leaves this out.",

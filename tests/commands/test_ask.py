@@ -45,7 +45,7 @@ def test_the_budget_in_a_ledger_outlives_the_process(visits: Path, tmp_path: Pat
     kept = ("--ledger", tmp_path / "kept.ledger")
     count = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5")
     assert run("ask", visits, *count, *kept).exit_code == 1  # a new ledger needs a budget
-    assert "left: epsilon 1/2" in run("ask", visits, *count, *kept, "--budget", "1").output
+    assert "left: epsilon 0.5" in run("ask", visits, *count, *kept, "--budget", "1").output
     preview = json.loads(run("preview", visits, *count, *kept, "--json").stdout)
     assert preview["affordable"]
     assert "left: epsilon 0" in run("ask", visits, *count, *kept).output
@@ -196,7 +196,7 @@ def test_the_text_of_a_query_may_state_its_cost(visits: Path) -> None:
     text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) COUNT(*) AS n FROM visits"
     done = run("ask", visits, text, "--unit", "person")
     assert done.exit_code == 0, done.output
-    assert "spent epsilon 1/2" in done.output
+    assert "spent epsilon 0.5" in done.output
     twice = run("ask", visits, text, "--unit", "person", "--epsilon", "1")
     assert twice.exit_code == 1
     assert "states the cost" in " ".join(twice.output.split())

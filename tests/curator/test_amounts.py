@@ -19,7 +19,7 @@ def test_an_amount_survives_json_exactly(amount: Measure) -> None:
 
 def test_numbers_are_text_beside_the_kind_and_the_words() -> None:
     assert write_amount(Approx("0.1", "1e-9")) == {
-        "kind": "Approx", "epsilon": "1/10", "delta": "1/1000000000", "text": "epsilon 1/10, delta 1e-09",
+        "kind": "Approx", "epsilon": "1/10", "delta": "1/1000000000", "text": "epsilon 0.1, delta 1e-09",
     }  # fmt: skip
 
 

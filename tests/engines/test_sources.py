@@ -259,6 +259,9 @@ def test_a_wrong_path_is_refused(tmp_path: Path) -> None:
     for remote in ("https://example.org/a.parquet", "s3://bucket/a.parquet"):
         with pytest.raises(BadData, match="remote"):
             duckdb(threads=1).columns(remote)
+    for server in ("postgresql://db.example/clinic::visits", "postgres://db.example/clinic"):
+        with pytest.raises(BadData, match=r"engine=dp\.engines\.postgres"):
+            duckdb(threads=1).columns(server)
     with pytest.raises(BadData, match="rename"):
         duckdb(threads=1).columns(str(tmp_path / "what[1].parquet"))
     with pytest.raises(BadData, match="once"):

@@ -188,7 +188,7 @@ def test_laplace_noise_for_a_budget_in_epsilon() -> None:
     assert spent == [PureEvent("1/10")] * 4
     assert asked.event == PureEvent("1/2").about(Neighbours.ADD_REMOVE)
     assert asked.remaining == 0
-    with pytest.raises(OverBudget, match=r"epsilon 1/10.*epsilon 0"):
+    with pytest.raises(OverBudget, match=r"epsilon 0.1.*epsilon 0"):
         asked.mean(lambda x: x, range=(0, 1))
     oracle(np.zeros(10), budget=Pure("1/2"), receipt=Filter(Pure(1)).spend(asked.event))
 

@@ -48,7 +48,7 @@ def test_receipts_and_cards_can_be_checked_offline(place: Place) -> None:
         for kind, text in (("receipt", charge.proof), ("card", charge.card)):
             says = verify_paper(text, [make_key(Path(place.key).with_name(f"older {kind}")).public, ledger.public_key])
             assert (says["kind"], says["number"], says["hash"]) == (kind, charge.sequence, charge.entry.hash)
-            assert paper_price(says).startswith("1/800" if kind == "receipt" else "rho 1/800")
+            assert paper_price(says).startswith("0.00125" if kind == "receipt" else "rho 0.00125")
             with pytest.raises(BadSignature, match="another key"):
                 verify_paper(text, [])
         another = make_key(Path(place.key).with_name("another")).public

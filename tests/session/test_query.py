@@ -85,10 +85,10 @@ def test_a_preview_says_what_would_halve_the_error() -> None:
     text = "SELECT COUNT(*) AS n FROM visits"
     query = session().sql(text)
     first = query.preview(epsilon="0.3")
-    assert first.advice.endswith("epsilon 3/5")
+    assert first.advice.endswith("epsilon 0.6")
     assert query.preview(epsilon="0.6").error("n") == pytest.approx(first.error("n") / 2, abs=0.5)
     in_rho = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.ZCDP(1, "1e-9")).sql(text)
-    assert in_rho.preview(rho="0.1").advice.endswith("rho 2/5")
+    assert in_rho.preview(rho="0.1").advice.endswith("rho 0.4")
     assert in_rho.preview(rho="0.4").error("n") == pytest.approx(in_rho.preview(rho="0.1").error("n") / 2, abs=0.5)
 
 

@@ -53,8 +53,8 @@ TEXT = "SELECT COUNT(*) AS n FROM t WHERE e > (SELECT AVG(e) FROM t)"
 def test_a_preview_shows_how_the_price_is_split() -> None:
     asking = session(1)
     shown = asking.sql(TEXT).preview(epsilon=1)
-    assert "avg_e is released first, for epsilon 1/5" in str(shown)
-    assert "The answer itself costs epsilon 4/5" in str(shown)
+    assert "avg_e is released first, for epsilon 0.2" in str(shown)
+    assert "The answer itself costs epsilon 0.8" in str(shown)
     assert shown.cost == "epsilon 1"
     assert shown.affordable
     alone = asking.sql("SELECT COUNT(*) AS n FROM t WHERE e > 4").preview(epsilon="0.8")

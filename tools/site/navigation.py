@@ -79,7 +79,16 @@ REFERENCE: list[Entry] = [
     "reference/README.md",
     "reference/cheat-sheet.md",
     "reference/glossary.md",
-    "reference/sql.md",
+    (
+        "SQL",
+        [
+            "reference/sql.md",
+            "reference/sql-groups.md",
+            "reference/sql-joins.md",
+            "reference/sql-dialects.md",
+            "reference/sql-functions.md",
+        ],
+    ),
     "reference/curator.md",
     "reference/http.md",
     "reference/commands.md",

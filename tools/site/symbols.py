@@ -22,6 +22,7 @@ from typing import Any
 import discreet
 from discreet import errors
 from tools.site.examples import Example, find_example
+from tools.site.parameters import Parameter, parameters
 from tools.site.raised import raised_by
 
 SOURCE = Path(discreet.__file__).resolve().parent
@@ -239,6 +240,7 @@ def page(symbol: Symbol) -> str:
         return "\n\n".join([*head, summary(what), f"The same as [`{first.shown}`]({files()[first.path]}).", ""])
     body = [f"```python\n{signature(shown, what)}\n```"] if callable(what) else [f"```python\n{what!r}\n```"]
     body.append(prose(_doc(what)))
+    body += _parameters(symbol)
     made = None if inspect.isclass(what) else returned(what)
     if made is not None and not any(other.what is made for other in symbols()):
         body += [f"## Returns: {made.__name__}", prose(_doc(made))]
@@ -252,6 +254,29 @@ def page(symbol: Symbol) -> str:
     if owner is not None:
         body += _members(shown if inspect.isclass(what) else owner.__name__, owner)
     return "\n\n".join([*head, *body, ""])
+
+
+def described(symbol: Symbol) -> list[Parameter]:
+    """The parameters of a function, or of a class that users make themselves: others come from what returns them."""
+    what: Any = symbol.what
+    is_made_elsewhere = inspect.isclass(what) and symbol.path not in _MADE_BY_USERS and makers(what) - {symbol.shown}
+    return [] if kind_of(what) not in {"function", "class"} or is_made_elsewhere else parameters(symbol.path, what)
+
+
+_MADE_BY_USERS = frozenset({
+    "Approx", "GDP", "Pure", "Renyi", "Session", "ZCDP", "biased.SanthaVazirani", "noise.Grid", "randomness.Replay",
+    "synthetic.Domain",
+})  # fmt: skip
+
+
+def _parameters(symbol: Symbol) -> list[str]:
+    rows = [
+        f"| `{one.name}` | {f'`{one.default}`' if one.default else ''} | {_cell(one.meaning)} |"
+        for one in described(symbol)
+    ]
+    return (
+        ["## Parameters", "\n".join(["| parameter | default | what it is |", "|---|---|---|", *rows])] if rows else []
+    )
 
 
 def _example(symbol: Symbol, body: str) -> list[str]:

@@ -30,6 +30,7 @@ from discreet.messages import Interface
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.answer_base import TOTAL
 from discreet.query.answer.export import new_file
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.serialize import plain as finite
@@ -176,8 +177,9 @@ def _print_answer(
     printed = Printed(box=None)
     for name in answer.columns:
         printed.add_column(escape(name), justify="right" if name in bars else "left")
-    for i, row in enumerate(answer.rows):
-        printed.add_row(*(cell(row[name], bars[name][i] if name in bars else None) for name in answer.columns))
+    for i, (row, totals) in enumerate(zip(answer.rows, answer.totals, strict=True)):
+        labelled = row | dict.fromkeys(totals, TOTAL)
+        printed.add_row(*(cell(labelled[name], bars[name][i] if name in bars else None) for name in answer.columns))
     console = Console()
     console.print(printed)
     first, *others = answer.footer(Interface.COMMAND)

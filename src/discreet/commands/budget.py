@@ -22,6 +22,8 @@ from discreet.exact import significant
 LedgerOrAddress = Annotated[
     str, typer.Argument(help="the curator.toml, a ledger of ask --ledger, or https://... of a curator")
 ]
+_WIDE = 100
+"""Columns of a terminal that has room for long bars."""
 
 
 @fail_plainly
@@ -64,6 +66,7 @@ def budget_command(
 
 
 def _print(standings: Sequence[dict[str, Any]]) -> None:
+    console = Console()
     table = Table("people", "who", "budget", "spent", "", "left", box=None)
     for row in (row for standing in standings for row in (standing, *standing["analysts"])):
         left = row["remaining_epsilon"]
@@ -71,18 +74,19 @@ def _print(standings: Sequence[dict[str, Any]]) -> None:
             escape(row["population"]),
             "all" if row["analyst"] is None else escape(row["analyst"]),
             escape(row["budget"]["text"]),
-            gauge(row["share"]),
+            gauge(row["share"], 20 if console.width >= _WIDE else 8),
             f"{row['share']:.1%}",
             escape(row["remaining"]["text"] if left is None else f"epsilon {significant(left, 4)}"),
         )
-    console = Console()
     console.print(table)
     for people in standings:
         if len(people["accounts"]) > 1:
-            words = " or ".join(left["text"] for left in people["accounts"])
+            by_sum, by_zcdp = (escape(left["text"]) for left in people["accounts"])
             console.print(
-                f"{escape(people['population'])}: {escape(words)} is left in all", style="dim", highlight=False
-            )
+                f"{escape(people['population'])}: all together have {by_sum} left by adding up, or {by_zcdp} by zCDP; "
+                "a query needs room in one of them",
+                style="dim", highlight=False,
+            )  # fmt: skip
     console.print(
         "spent: by all, or by the analyst alone, as a part of the budget in the row; where delta is counted too, the "
         "larger part. left: what one more query may cost, by the analyst's own cap and by the budget of all",

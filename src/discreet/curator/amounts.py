@@ -16,7 +16,7 @@ def write_amount(measure: Measure) -> dict[str, Any]:
     """An amount: its kind, its exact numbers, and words.
 
     >>> write_amount(Approx("0.5", "1e-9"))["text"]
-    'epsilon 1/2, delta 1e-09'
+    'epsilon 0.5, delta 1e-09'
     """
     numbers = {field.name: getattr(measure, field.name) for field in fields(measure)}
     exact = {name: str(value) for name, value in numbers.items() if isinstance(value, Fraction)}

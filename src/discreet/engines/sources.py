@@ -37,6 +37,11 @@ REMOTE = (
     "(FROM 's3://bucket/*.parquet') TO 'visits.parquet'\"; or let Spark read them where they are"
 )
 """For object stores and other addresses."""
+SERVER = (
+    "a table of PostgreSQL is named by its schema and name, and its server by the engine: "
+    'dp.Session(visits=dp.table("schema.visits", unit=...), engine=dp.engines.postgres(address), budget=...)'
+)
+_POSTGRES = ("postgresql://", "postgres://")
 STORED_AS = b"discreet: stored as"
 """The mark of a column that cannot be read, in its Arrow field: the type that it has."""
 UNTYPED = b"discreet: text of a file without types"
@@ -123,6 +128,8 @@ def marks_of(opened: Opened) -> FileMarks:
 def _path(path: str | bytes) -> Opened:
     if not isinstance(path, str) or not path or "\0" in path:
         raise BadData("a path must be text")
+    if path.startswith(_POSTGRES):
+        raise BadData(SERVER)
     file, separator, table = path.partition(_DATABASE)
     if separator:
         return duckdb_table(file, table)

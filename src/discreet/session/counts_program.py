@@ -23,6 +23,7 @@ from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.receipt import Receipt
+from discreet.privacy.promises.record import show
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.choose.choosing import Kept
 from discreet.query.plan.work import Cells
@@ -234,8 +235,8 @@ def note_of_profile(whole: Price, left: Price) -> Message:
     """That a part of the price was spent on a profile.
 
     >>> print(note_of_profile(Price(1), Price("9/10")))
-    epsilon 1/10 of the cost was spent on a profile, to choose contribution bounds and value bounds.
+    epsilon 0.1 of the cost was spent on a profile, to choose contribution bounds and value bounds.
     """
     before, after = whole.texts(), left.texts()
     spent = {name: number(before[name]) - number(after[name]) for name in ("epsilon", "rho") if name in before}
-    return message("profile_cost", amounts=tuple(f"{name} {amount}" for name, amount in spent.items()))
+    return message("profile_cost", amounts=tuple(f"{name} {show(amount)}" for name, amount in spent.items()))

@@ -47,7 +47,7 @@ class Interaction:
     >>> session.ask(question)
     Traceback (most recent call last):
         ...
-    discreet.errors.OverBudget: asked for epsilon 2/5, and epsilon 1/5 is left; ask for less, or accept more error
+    discreet.errors.OverBudget: asked for epsilon 0.4, and epsilon 0.2 is left; ask for less, or accept more error
     """
 
     __slots__ = ("_data", "_filter", "_history", "_lock", "_metric")

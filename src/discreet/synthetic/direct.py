@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.arrays import Floats
 from discreet.errors import BadParameter
-from discreet.exact import Number, integer, positive
+from discreet.exact import Number, integer, positive, significant
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.messages import Message
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
-from discreet.shown import brief
+from discreet.shown import brief, visible
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.fit import Measured
 from discreet.synthetic.model.sampled import ATOMS, fit_sampled
@@ -100,7 +100,19 @@ class Answers:
     """What a session charged for it."""
     notes: tuple[Message, ...] = ()
 
-    __repr__ = brief
+    def __repr__(self) -> str:
+        """Its tables by number, how many cells each has, and how far off a number is; ``table(0)`` has the numbers."""
+        names = [" x ".join(self._columns(question)) or "total" for question in range(len(self.values))]
+        bars = self.error_at() if self.plan.pure else self.error_of_each()
+        lines = [
+            f"{i}: {name}, {how_many(len(bar), 'numbers')}, up to ± {significant(float(np.max(bar)), 2)} (95%)"
+            for i, (name, bar) in enumerate(zip(names, bars, strict=True))
+        ]
+        notes = [str(note) for note in self.notes[:1]]
+        return visible("\n".join([f"{how_many(len(lines), 'tables')}, spent {self.promise}", *lines, *notes]))
+
+    def _columns(self, question: int) -> list[str]:
+        return [self.plan.workload.domain.columns[c] for c in self.plan.workload.questions[question].clique]
 
     def table(self, question: int = 0, confidence: Number = CONFIDENCE) -> Any:
         """One marginal as an Arrow table: its columns, ``count``, and ``error``, a bar for each number by itself.
@@ -115,7 +127,7 @@ class Answers:
         if marginal.rows is not None:
             raise BadParameter("question", question, "must be a marginal: others are plain lists of numbers")
         bars = self.error_at(confidence) if self.plan.pure else self.error_of_each(confidence)
-        names = [domain.columns[c] for c in marginal.clique]
+        names = self._columns(question)
         codes = np.stack(np.unravel_index(np.arange(len(self[question])), domain.shape(marginal.clique)), axis=1)
         labels = [[*domain[name].keys, None] for name in names]  # NULL's code is the last
         keys = [pa.array([listed[c] for c in column]) for listed, column in zip(labels, codes.T, strict=True)]
@@ -123,7 +135,7 @@ class Answers:
 
     def to_json(self) -> bytes:
         """What a ledger keeps: the plan, the numbers and their bars."""
-        columns = [[self.plan.workload.domain.columns[c] for c in q.clique] for q in self.plan.workload.questions]
+        columns = [self._columns(question) for question in range(len(self.plan.workload.questions))]
         kept = {
             "plan": self.plan.name,
             "spent": str(self.promise),

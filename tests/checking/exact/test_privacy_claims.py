@@ -48,8 +48,8 @@ def test_every_pair_is_tried_until_one_refutes() -> None:
     ("moved", "claim", "price"),
     [
         (events.DiscreteLaplace(2, 3), Pure("3/2"), None),
-        (events.DiscreteLaplace(2, 3), Pure("1.49"), "epsilon 3/2"),
-        (events.DiscreteLaplace(2, 3), events.DiscreteLaplace(2, 2), "epsilon 3/2"),
+        (events.DiscreteLaplace(2, 3), Pure("1.49"), "epsilon 1.5"),
+        (events.DiscreteLaplace(2, 3), events.DiscreteLaplace(2, 2), "epsilon 1.5"),
         (events.DiscreteGaussian(3, 2), ZCDP("2/9"), None),
         (events.DiscreteGaussian(3, 2), ZCDP("0.22"), "rho 2/9"),
         (events.DiscreteGaussian(3, 2), events.DiscreteGaussian(3, 1), "rho 2/9"),
@@ -98,7 +98,7 @@ def test_rows_are_compared_at_their_distance() -> None:
     assert check_rows(release, space, at_one_step(Pure(1)), **effort).ok
     bad = check_rows(release, space, at_one_step(Pure("0.9")), **effort)
     assert not bad.ok
-    assert bad.claim == "rows added or removed, one step: epsilon 9/10"
+    assert bad.claim == "rows added or removed, one step: epsilon 0.9"
 
 
 def test_a_claim_about_neighbours_says_nothing_of_others() -> None:
@@ -110,9 +110,9 @@ def test_a_claim_about_neighbours_says_nothing_of_others() -> None:
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        (Pure("1/2"), "epsilon 1/2"),
-        (events.Laplace(2), "epsilon 1/2"),
-        (events.Gaussian(1), "rho 1/2"),
+        (Pure("1/2"), "epsilon 0.5"),
+        (events.Laplace(2), "epsilon 0.5"),
+        (events.Gaussian(1), "rho 0.5"),
         (events.Composed([events.Pure(1), events.Pure(1)]), "epsilon 2"),
     ],
 )

@@ -71,7 +71,7 @@ def test_a_cap_is_chosen_out_of_the_price_and_told(visits: Path, tmp_path: Path)
     assert done.exit_code == 0, done.output
     words = " ".join(done.output.split())
     assert "were scaled down to that. This takes" in words
-    assert "epsilon 1/10 of the cost was spent on a profile" in words
+    assert "epsilon 0.1 of the cost was spent on a profile" in words
     assert "left: epsilon 0," in words
     shown = run("synthesize", visits, tmp_path / "more.csv", *asked, "--json")
     assert len(json.loads(shown.stdout)["notes"]) == 2

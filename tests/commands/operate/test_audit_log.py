@@ -39,10 +39,10 @@ def test_every_entry_with_its_time_and_price(asked: Path) -> None:
     assert [row["number"] for row in found] == list(range(1, len(found) + 1))
     assert all(datetime.fromisoformat(row["time"]).tzinfo is not None for row in found)
     (charge,) = [row for row in found if row["kind"] == "charge"]
-    assert charge["price"] == "epsilon 1/4"
+    assert charge["price"] == "epsilon 0.25"
     assert charge["by"] == "ann"
     assert charge["answered"]
-    assert "epsilon 1/4" in run("audit-log", asked).stdout
+    assert "epsilon 0.25" in run("audit-log", asked).stdout
 
 
 def test_a_part_of_it(asked: Path) -> None:

@@ -43,7 +43,7 @@ def test_every_entry_is_a_line_and_comes_once(new_town: Town) -> None:
     assert after[: len(before)] == before
     ann, bob = [row for row in after if row["kind"] == "charge"]
     assert (ann["by"], ann["dataset"], ann["about"]) == ("ann", "town", COUNT)
-    assert ann["price"].startswith("epsilon 1/2")
+    assert ann["price"].startswith("epsilon 0.5")
     assert bob["by"] == "bob"
 
 

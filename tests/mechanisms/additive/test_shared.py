@@ -118,7 +118,7 @@ def test_expected_error_is_the_mean_of_the_law() -> None:
 def test_truncation_is_post_processing() -> None:
     answer = laplace(sensitivity=1, epsilon="1/100").release(0).then(Trunc(0, 10))
     assert 0 <= answer.value <= 10
-    assert answer.cost == "epsilon 1/100"
+    assert answer.cost == "epsilon 0.01"
     assert "truncated to [0, 10]" in answer.story
     assert np.array_equal(Trunc(0, 1)(np.array([-5, 0, 7])), [0, 0, 1])
 

@@ -116,7 +116,7 @@ def test_the_exact_law_is_private_for_all_neighbours(name: str, relation: Neighb
     assert worst_ratio(m, relation, SMALL, 4) <= exp_up(epsilon)
     if "epsilon" in cost:
         assert epsilon == Fraction(3, 2)
-        assert m.cost == "epsilon 3/2"
+        assert m.cost == "epsilon 1.5"
     else:
         assert price_zcdp(m.event).rho <= Fraction(1, 3)
         assert price_zcdp(m.event).rho > Fraction(1, 3) * (1 - Fraction(1, 1 << 60))

@@ -184,11 +184,11 @@ def test_frozen_and_slotted() -> None:
 @pytest.mark.parametrize(
     ("promise", "text"),
     [
-        (Approx("1/2", 1e-6), "epsilon 1/2, delta 1e-06"),
-        (Approx("0.1", "1e-6"), "epsilon 1/10, delta 1e-06"),
-        (Pure(0.1), "epsilon 1/10"),
+        (Approx("1/2", 1e-6), "epsilon 0.5, delta 1e-06"),
+        (Approx("0.1", "1e-6"), "epsilon 0.1, delta 1e-06"),
+        (Pure(0.1), "epsilon 0.1"),
         (Pure(Fraction(10**9 + 1, 3 * 10**9)), "epsilon 0.333334"),
-        (ZCDP("0.125", "1e-9"), "rho 1/8, delta 1e-09"),
+        (ZCDP("0.125", "1e-9"), "rho 0.125, delta 1e-09"),
         (GDP(2), "mu 2"),
         (Pure(Fraction(10) ** 400), "epsilon 1e+400"),
         (Pure(Fraction(1, 10**400)), "epsilon 1e-400"),

@@ -66,7 +66,7 @@ def test_restating() -> None:
 
 def test_units_have_names() -> None:
     assert [str(u) for u in (Rows(), People(), PeoplePerWindow(days="1/2"))] == [
-        "one row", "one person", "one person in one window of 1/2 days",
+        "one row", "one person", "one person in one window of 0.5 days",
     ]  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def test_a_page_has_what_is_printed(answer: Any, tmp_path: Path) -> None:
     texts = [text for text, _ in Cells(page).cells]
     assert texts == [cell.strip() for row in printed(answer) for cell in row]
     assert "±" in texts[3]
-    assert "spent epsilon 1/20; ± is a 95% confidence interval" in page
+    assert "spent epsilon 0.05; ± is a 95% confidence interval" in page
     assert all(step.replace("<", "&lt;")[:20] in page for step in answer.story)
 
 
@@ -121,7 +121,7 @@ def test_a_workbook_has_numbers_intervals_and_no_formula(answer: Any, tmp_path: 
         assert row == (name, *expected)
     assert {cell.data_type for line in book["answer"].iter_rows() for cell in line} <= {"s", "n"}
     about = dict(book["about"].iter_rows(values_only=True))
-    assert (about["spent"], about["confidence_of_errors"]) == ("epsilon 1/20", "90%")
+    assert (about["spent"], about["confidence_of_errors"]) == ("epsilon 0.05", "90%")
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.tex", "a.xlsx"])

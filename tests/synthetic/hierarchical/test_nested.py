@@ -88,10 +88,10 @@ def test_one_charge_pays_for_both_in_the_shares_that_were_asked_for() -> None:
     session = town()
     tables = session.tabulate("persons", nested(PERSONS, HOMES, table="homes", share="1/4"), rho=2)
     assert session.remaining == dp.ZCDP(2)
-    assert (str(tables.households.promise), str(tables.persons.promise)) == ("rho 1/2", "rho 3/2")
+    assert (str(tables.households.promise), str(tables.persons.promise)) == ("rho 0.5", "rho 1.5")
     assert tables.card()["receipt"] == "rho 2"
-    assert "Households\n2 tables for rho 1/2" in tables.explain()
-    assert "Persons\n3 tables for rho 3/2" in tables.explain()
+    assert "Households\n2 tables for rho 0.5" in tables.explain()
+    assert "Persons\n3 tables for rho 1.5" in tables.explain()
 
 
 def test_a_ledger_keeps_both(tmp_path: Any) -> None:

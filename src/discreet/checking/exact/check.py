@@ -68,11 +68,11 @@ def check(
     >>> from discreet.privacy.promises.measures import Pure
     >>> print(check(laplace(sensitivity=1, epsilon=1), claim=Pure("0.9")))
     refuted: Laplace: discrete Laplace noise of scale 1
-      claimed: epsilon 9/10
+      claimed: epsilon 0.9
       tried:   1 pairs; the pairs that were given, both ways
       counterexample: 0
         and 1
-        are 1 apart; claimed epsilon 9/10; refuted: the exact input of the noise moves by 1 in L1, which costs epsilon 1
+        are 1 apart; claimed epsilon 0.9; refuted: the exact input of the noise moves by 1 in L1, which costs epsilon 1
     """
     rows, most_pairs = integer(rows, "rows", at_least=0), integer(most_pairs, "most_pairs", at_least=1)
     wanted = SEARCHES if searches is None else integer(searches, "searches", at_least=0)

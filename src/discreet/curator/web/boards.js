@@ -55,10 +55,10 @@ function newBoard(dataset, done) {
   });
   return h("details", { class: "new-board" }, h("summary", {}, "New dashboard"),
     h("form", { onsubmit: (event) => { event.preventDefault(); attempt(async () => { await post(at("datasets", dataset, "boards", fields.name.value), body()); done(fields.name.value); }); } },
-      field("Name", fields.name), field("Question", fields.sql), field("Column of the day", fields.by),
+      field("Name", fields.name), field("Query", fields.sql), field("Column of the day", fields.by),
       field("Days that it runs", fields.horizon), field("Days on which one person counts", fields.days, "all, if left out; fewer days, less noise"),
       field("Least error of", select([["best", "totals"], ["values", "single days"]], "best", (value) => { method = value; })),
-      field("Epsilon for all days", fields.epsilon),
+      field("ε for all days", fields.epsilon),
       h("button", { class: "plain", type: "button", onclick: preview }, "Preview"), h("button", { class: "main", type: "submit" }, "Open (charged once)"), told));
 }
 

@@ -1,6 +1,6 @@
 // Charts in SVG, drawn by hand: bars with error bars, curves, steps, gauges.
 
-import { h, short, tip } from "./dom.js";
+import { h, short, tip, withBar } from "./dom.js";
 
 const nice = (span, steps) => {
   const raw = span / Math.max(1, steps);
@@ -43,7 +43,7 @@ export function bars(rows, { name, confidence, touching = false }) {
     return h("g", { class: "row" }, tip(`${row.label}: ${short(row.value)}${error}`), label,
       h("rect", { class: "bar", x: a, y: touching ? y + 0.5 : y + 4, width: Math.max(1, b - a), height: touching ? high - 1 : high - 8, rx: touching ? 0 : 3 }),
       whisker,
-      h("text", { class: "value", x: Math.max(b, x(row.high ?? row.value)) + 7, y: middle + 4 }, short(row.value)));
+      h("text", { class: "value", x: Math.max(b, x(row.high ?? row.value)) + 7, y: middle + 4 }, withBar(row.value, row.error)[0]));
   });
   return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Bars of ${name} with confidence intervals of ${confidence}` }, lines, drawn);
 }
@@ -109,7 +109,7 @@ export function steps(shares) {
   if (shares.length < 2) return h("p", { class: "quiet small" }, "No queries yet.");
   const x = (i) => left + (i / (shares.length - 1)) * (wide - left - right), y = (s) => top + Math.min(1, s) * (tall - top - bottom);
   const axes = [
-    [0, 0.5, 1].map((s) => h("g", { class: "tick" }, h("line", { x1: left, x2: wide - right, y1: y(s), y2: y(s) }), h("text", { x: left - 7, y: y(s) + 4, "text-anchor": "end" }, `${100 - 100 * s} %`))),
+    [0, 0.5, 1].map((s) => h("g", { class: "tick" }, h("line", { x1: left, x2: wide - right, y1: y(s), y2: y(s) }), h("text", { x: left - 7, y: y(s) + 4, "text-anchor": "end" }, `${100 - 100 * s}%`))),
     [...new Set([0, Math.round((shares.length - 1) / 2), shares.length - 1])].map((i) => h("text", { class: "axis", x: x(i), y: tall - 25, "text-anchor": i === 0 ? "start" : i === shares.length - 1 ? "end" : "middle" }, String(i))),
     h("text", { class: "axis", x: (left + wide - right) / 2, y: tall - 4, "text-anchor": "middle" }, "left of the budget, after each query"),
   ];

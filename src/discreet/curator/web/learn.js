@@ -29,7 +29,7 @@ async function attacker() {
     const data = await get(`/api/learn/attacker?epsilon=${encodeURIComponent(epsilon.value)}&delta=1e-6`);
     const points = data.false_positives.map((x, i) => [x, data.true_positives[i]]);
     show(picture, curves([{ points, class: "one", area: true }], { x: [0, 1], y: [0, 1], xlabel: "false positives", ylabel: "true positives", label: `What an attacker can do at epsilon ${epsilon.value}`, diagonal: true }));
-    show(words, "If the person is in the data with probability 1/2, the best attacker guesses right ", h("b", {}, `${(data.guess * 100).toFixed(1)} %`), " of the time. 50 % is no knowledge at all.");
+    show(words, "If the person is in the data with probability 1/2, the best attacker guesses right ", h("b", {}, `${(data.guess * 100).toFixed(1)}%`), " of the time. 50% is no knowledge at all.");
   };
   const epsilon = slider("ε", 0.01, 10, 1, draw);
   await draw();
@@ -47,10 +47,10 @@ async function composition() {
     show(picture, curves([
       { points: line("basic"), class: "two", label: "adding up" },
       { points: line("zcdp"), class: "one", label: "counted by zCDP", below: true },
-    ], { x: [0, many], y: [0, top], xlabel: "questions", ylabel: "ε of all together", label: "How budgets compose" }));
+    ], { x: [0, many], y: [0, top], xlabel: "queries", ylabel: "ε of all together", label: "How budgets compose" }));
     show(words, `${short(many)} queries of ε ${epsilon.value} each cost `, h("b", {}, `ε ${short(data.zcdp.at(-1))}`), ` together, not ${short(data.basic.at(-1))}.`);
   };
-  const epsilon = slider("ε of each", 0.01, 1, 0.1, draw), questions = slider("questions", 2, 5000, 500, draw);
+  const epsilon = slider("ε of each", 0.01, 1, 0.1, draw), questions = slider("queries", 2, 5000, 500, draw);
   await draw();
   return h("section", { class: "card" }, h("h2", {}, "Many queries"), epsilon.node, questions.node, picture, words,
     h("p", { class: "quiet" }, "Each answer reveals a little, and several reveal more. Composition is tighter than adding up (δ = 10⁻⁶). The curator refuses the query that would go over the budget."));
@@ -101,5 +101,5 @@ async function noise(stop) {
   await draw();
   return h("section", { class: "card" }, h("h2", {}, "Noise"), epsilon.node, picture, words,
     h("div", { class: "actions" }, h("button", { onclick: draw }, "Draw again")),
-    h("p", { class: "quiet" }, "Fresh draws of the exact discrete Laplace noise that a count gets, and their law. Half the ε means twice the noise."));
+    h("p", { class: "quiet" }, "Fresh draws of the exact discrete Laplace noise that a count gets, and their distribution. Half the ε means twice the noise."));
 }

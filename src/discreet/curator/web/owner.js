@@ -2,7 +2,7 @@
 
 import { at, everything, get, post } from "./api.js";
 import { gauge, steps } from "./charts.js";
-import { complaint, eps, field, h, ratio, show, toast } from "./dom.js";
+import { complaint, cost, csv, dialog, download, eps, field, h, ratio, show, toast } from "./dom.js";
 import { registerForm } from "./register.js";
 
 // --- data sets -------------------------------------------------------------------------------------------------------
@@ -30,19 +30,19 @@ function populationCard(one, datasets, entries, again) {
   const charges = entries.filter((e) => e.kind === "charge" && e.body.population === one.population);
   const shares = [0, ...charges.map((e) => partSpent(e.body.total, one.rule === "EITHER" ? 2 : e.body.total.after.length))];
   const household = h("span", {}, "…");
-  get(`${at("populations", one.population, "household")}?people=4`).then((data) => show(household, data.promised ? `promised to a household of 4: ${data.promised.text}` : "no bound is known for a household"), () => show(household, ""));
+  get(`${at("populations", one.population, "household")}?people=4`).then((data) => show(household, data.promised ? `for a household of 4: ${cost(data.promised)}` : "for a household, no bound is known"), () => show(household, ""));
   return h("article", { class: "card population" },
-    h("div", { class: "head" }, h("h2", {}, one.population), h("span", { class: "grow" }), h("span", { class: "chip", title: one.budget.text }, one.budget.text)),
+    h("div", { class: "head" }, h("h2", {}, one.population), h("span", { class: "grow" }), h("span", { class: "chip", title: one.budget.text }, cost(one.budget))),
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, one.unit), one.rule ? ` · counted by ${COUNTED[one.rule] || one.rule}` : "", " · ", household),
     gauge(one.share, 0, { label: one.population }),
-    h("div", { class: "legend" }, h("span", {}, h("i", { class: "dot spent" }), h("b", {}, `${(one.share * 100).toFixed(1)} %`), " spent"),
-      h("span", { title: one.accounts.map((left) => left.text).join(" or ") }, h("i", { class: "dot" }), "left ", h("b", {}, one.remaining_epsilon !== null ? `ε ${eps(one.remaining_epsilon)}` : one.remaining.text)),
+    h("div", { class: "legend" }, h("span", {}, h("i", { class: "dot spent" }), h("b", {}, `${(one.share * 100).toFixed(1)}%`), " spent"),
+      h("span", { title: one.accounts.map((left) => left.text).join(" or ") }, h("i", { class: "dot" }), "left ", h("b", {}, one.remaining_epsilon !== null ? `ε = ${eps(one.remaining_epsilon)}` : one.remaining.text)),
       h("span", {}, h("b", {}, String(charges.length)), charges.length === 1 ? " query" : " queries")),
     steps(shares.map((s) => s)),
     datasets.map((d) => h("div", { class: "dataset" }, h("b", {}, d.name), h("span", { class: "quiet" }, d.tables.join(", ")), h("span", { class: "grow" }),
       h("button", { class: "plain small", onclick: () => retire(d.name, again) }, "Retire"))),
     one.analysts.length ? h("table", { class: "shares" }, h("caption", { class: "quiet small" }, "Analysts"), h("tbody", {}, one.analysts.map((a) => h("tr", {},
-      h("th", { scope: "row" }, a.analyst), h("td", { class: "wide" }, gauge(a.share, 0, { label: a.analyst })), h("td", { class: "number" }, `${(a.share * 100).toFixed(0)} %`), h("td", { class: "quiet" }, a.budget.text === one.budget.text ? "no own cap" : `cap ${a.budget.text}`))))) : null,
+      h("th", { scope: "row" }, a.analyst), h("td", { class: "wide" }, gauge(a.share, 0, { label: a.analyst })), h("td", { class: "number" }, `${(a.share * 100).toFixed(0)}%`), h("td", { class: "quiet" }, a.budget.text === one.budget.text ? "no own cap" : `of ${cost(a.budget)}`))))) : null,
     changeBudget(one, again));
 }
 
@@ -59,7 +59,7 @@ function changeBudget(one, again) {
 }
 
 async function retire(name, again) {
-  const reason = prompt(`Retire ${name}? It answers no further queries; what was spent stays spent. Reason:`);
+  const reason = await dialog(`Retire ${name}?`, "It answers no further queries. What was spent stays spent.", { label: "Reason", yes: "Retire", bad: true });
   if (!reason) return;
   try { await post(at("datasets", name, "retire"), { reason }); toast(`${name} is retired`); again(); } catch (error) { toast(error.message, "bad"); }
 }
@@ -85,13 +85,13 @@ function person(one, budgets, fresh, again) {
       one.revoked ? null : h("button", { class: "plain small", onclick: async () => {
         try { showToken(fresh, await post(at("analysts", one.name, "tokens"), {})); } catch (error) { toast(error.message, "bad"); }
       } }, "New token"),
-      one.revoked ? null : h("button", { class: "plain small bad", onclick: () => {
-        const reason = prompt(`Revoke ${one.name}? Reason:`);
+      one.revoked ? null : h("button", { class: "plain small bad", onclick: async () => {
+        const reason = await dialog(`Revoke ${one.name}?`, "Their tokens end at once. Their queries stay in the ledger.", { label: "Reason", yes: "Revoke", bad: true });
         if (reason) act(() => post(at("analysts", one.name, "revoke"), { reason }), `${one.name} is revoked`);
       } }, "Revoke")),
     Object.entries(one.caps).map(([population, cap]) => {
       const share = budgets.find((b) => b.population === population)?.analysts.find((a) => a.analyst === one.name);
-      return h("div", { class: "cap" }, h("span", {}, population), share ? gauge(share.share, 0, { label: `${one.name} in ${population}` }) : h("span", {}), h("span", { class: "quiet small" }, cap ? `cap ${cap.text}` : "no own cap"));
+      return h("div", { class: "cap" }, h("span", {}, population), share ? gauge(share.share, 0, { label: `${one.name} in ${population}` }) : h("span", {}), h("span", { class: "quiet small" }, [share ? `${(share.share * 100).toFixed(0)}% of ` : "", cap ? cost(cap) : "the whole budget", share ? " spent" : ""]));
     }),
     live.length ? h("p", { class: "quiet small" }, live.map((t) => h("span", { class: "token" }, `${t.token.slice(0, 6)}… until ${t.expires.slice(0, 10)} `,
       h("button", { class: "plain small", "aria-label": `Revoke token ${t.token}`, onclick: () => act(() => post(at("tokens", t.token, "revoke"), { reason: "revoked on the page" }), "The token is revoked") }, "✕")))) : h("p", { class: "quiet small" }, "no token"));
@@ -105,7 +105,7 @@ function addAnalyst(budgets, fresh, again) {
     event.preventDefault();
     if (!grants.some((g) => g.box.checked)) { show(wrong, complaint({ kind: "Nothing is chosen", message: "Choose at least one population that they may ask about.", hint: "" })); return; }
     const open = grants.filter((g) => g.box.checked && !g.cap.value.trim()).map((g) => g.one.population);
-    if (open.length && !confirm(`Without a cap, ${name.value} may spend the whole budget of: ${open.join(", ")}. Continue?`)) return;
+    if (open.length && !(await dialog("No cap", `Without a cap, ${name.value} may spend the whole budget of ${open.join(", ")}.`, { yes: "Add without a cap" }))) return;
     const body = { name: name.value, days: Number(days.value), grants: grants.filter((g) => g.box.checked).map(({ one, cap }) => {
       const grant = { population: one.population };
       if (cap.value.trim()) grant.cap = { [one.budget.kind === "ZCDP" ? "rho" : "epsilon"]: cap.value.trim(), ...(one.budget.kind === "Pure" ? {} : { delta: one.budget.delta }) };
@@ -136,7 +136,10 @@ export async function ledgerView(place) {
   const draw = () => {
     const wanted = entries.filter((e) => (kind.value === "all" || e.kind === kind.value) && (!words.value || e.text.toLowerCase().includes(words.value.toLowerCase())));
     show(list, wanted.slice(-500).reverse().map(row));
+    return wanted;
   };
+  const save = () => download("ledger.csv", new Blob([csv([["number", "time", "by", "kind", "cost", "about", "hash"],
+    ...draw().map((e) => [e.sequence, e.time, e.by, e.kind, e.price, about(e), e.hash])])], { type: "text/csv" }));
   const status = (data) => {
     const good = data.ok && !audit.trouble;
     show(state, h("div", { class: "head" }, h("span", { class: `lamp ${good ? "good" : "bad"}` }), h("h2", {}, good ? "The chain is whole" : "The ledger needs you"), h("span", { class: "grow" }), h("button", { id: "verify", onclick: check }, "Check again")),
@@ -148,21 +151,22 @@ export async function ledgerView(place) {
   };
   const check = async () => { status(await get("/api/ledger/verify")); toast("Every entry, sum and answer was checked"); };
   show(place, h("div", { class: "page" }, h("h1", {}, "Ledger"), state,
-    h("section", { class: "card" }, h("div", { class: "head" }, h("h2", {}, "Entries"), h("span", { class: "grow" }), kind, words),
+    h("section", { class: "card" }, h("div", { class: "head" }, h("h2", {}, "Entries"), h("span", { class: "grow" }), kind, words, h("button", { id: "export", onclick: save }, "Save as CSV")),
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Entries" }, h("table", { class: "entries" }, h("caption", { class: "quiet small" }, "Newest first"),
-        h("thead", {}, h("tr", {}, ["no.", "time", "by", "what", "price", "about", "hash"].map((one) => h("th", { scope: "col" }, one)))), list)))));
+        h("thead", {}, h("tr", {}, ["no.", "time", "by", "what", "cost", "about", "hash"].map((one) => h("th", { scope: "col" }, one)))), list)))));
   draw();
   status(await get("/api/ledger/verify"));
 }
 
+const about = ({ body }) => String(body.query || body.reason || [body.dataset, body.analyst, body.name, body.population].filter(Boolean).join(" · ")).replace(/\s+/g, " ");
+
 function row(entry) {
-  const about = entry.body.query || entry.body.reason || [entry.body.dataset, entry.body.analyst, entry.body.name, entry.body.population].filter(Boolean).join(" · ");
   const more = h("tr", { class: "more", hidden: true }, h("td", { colspan: 7 }, h("pre", {}, JSON.stringify(entry.body, null, 2))));
   return [h("tr", { class: "entry" }, h("td", { class: "number" }, h("button", { class: "plain", "aria-expanded": "false", onclick: (event) => {
     more.hidden = !more.hidden;
     event.target.setAttribute("aria-expanded", String(!more.hidden));
-  } }, String(entry.sequence))), h("td", {}, entry.time.replace("T", " ").slice(0, 16)), h("td", {}, entry.by), h("td", {}, h("span", { class: `chip ${entry.kind === "charge" ? "charge" : ""}` }, entry.kind)),
-    h("td", { class: "number" }, entry.price || ""), h("td", { class: "about" }, String(about).replace(/\s+/g, " ").slice(0, 140)), h("td", {}, h("code", {}, entry.hash.slice(0, 10)))), more];
+  } }, String(entry.sequence))), h("td", { class: "time" }, entry.time.replace("T", " ").slice(0, 16)), h("td", {}, entry.by), h("td", {}, h("span", { class: `chip ${entry.kind === "charge" ? "charge" : ""}` }, entry.kind)),
+    h("td", { class: "number" }, entry.price || ""), h("td", { class: "about" }, about(entry).slice(0, 140)), h("td", {}, h("code", {}, entry.hash.slice(0, 10)))), more];
 }
 
 function acknowledge(trouble, again) {

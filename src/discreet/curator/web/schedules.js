@@ -1,4 +1,4 @@
-// Questions and dashboards that run again and again.
+// Queries and dashboards that run again and again.
 
 import { at, get, post } from "./api.js";
 import { complaint, cost, field, h, show, toast, when } from "./dom.js";
@@ -10,7 +10,7 @@ export async function schedulesView(place) {
   const [schedules, datasets] = await Promise.all([get("/api/schedules"), get("/api/datasets")]);
   const again = () => schedulesView(place);
   show(place, h("div", { class: "page" }, h("h1", {}, "Schedules"), h("div", { class: "two even" },
-    h("section", { class: "card" }, h("h2", {}, "Set"), schedules.length ? h("ul", { class: "people" }, schedules.reverse().map((one) => item(one, again))) : h("p", { class: "empty" }, "None yet.")),
+    h("section", { class: "card" }, h("h2", {}, "Your schedules"), schedules.length ? h("ul", { class: "people" }, schedules.reverse().map((one) => item(one, again))) : h("p", { class: "empty" }, "None yet.")),
     h("section", { class: "card" }, form(datasets, again)))));
 }
 
@@ -44,6 +44,6 @@ function form(datasets, again) {
     } catch (error) { show(shown, complaint(error)); }
   };
   return h("form", { onsubmit: (event) => { event.preventDefault(); send(false); } }, h("h2", {}, "Set a schedule"),
-    field("Data set", dataset), field("Question", sql), field("ε of each run", epsilon), field("Every", every), field("At (UTC)", time), field("Until", until),
-    h("div", { class: "line" }, h("button", { type: "button", id: "foresee", onclick: () => send(true) }, "What it costs"), h("button", { class: "main" }, "Set")), shown);
+    field("Data set", dataset), field("Query", sql), field("ε of each run", epsilon), field("Every", every), field("At (UTC)", time), field("Until", until, "the last day on which it may run"),
+    h("div", { class: "line" }, h("button", { type: "button", id: "foresee", onclick: () => send(true) }, "What it costs"), h("button", { class: "main" }, "Set the schedule")), shown);
 }

@@ -1,7 +1,7 @@
-// Synthetic rows: one price, a job to watch or stop, and a table to download.
+// Synthetic rows: one charge, a job to watch or stop, and a table to download.
 
 import { at, get, newKey, post, token } from "./api.js";
-import { complaint, field, h, show } from "./dom.js";
+import { complaint, cost, field, h, show } from "./dom.js";
 
 export async function syntheticView(place) {
   const [datasets, budgets] = await Promise.all([get("/api/datasets"), get("/api/budget")]);
@@ -12,16 +12,22 @@ export async function syntheticView(place) {
   }
   const state = { number: null, timer: 0 };
   const chosen = h("select", { id: "table" }, tables.map((one, i) => h("option", { value: i }, `${one.dataset}: ${one.table}`)));
-  const price = h("input", { id: "price", value: "0.5", inputmode: "decimal", autocomplete: "off" });
-  const rows = h("input", { id: "rows", value: "1000", inputmode: "numeric", autocomplete: "off" });
+  const price = h("input", { id: "price", value: "0.5", inputmode: "decimal", autocomplete: "off", class: "small", oninput: name });
+  const rows = h("input", { id: "rows", value: "1000", inputmode: "numeric", autocomplete: "off", class: "small" });
   const result = h("section", { class: "card result", "aria-live": "polite" }, h("p", { class: "quiet" }, "Rows that look like the table: its columns with listed keys or bounds, private for any use."));
-  const start = h("button", { class: "main", id: "make", onclick: begin }, "Make rows");
+  const start = h("button", { class: "main", id: "make", onclick: begin });
+  chosen.addEventListener("change", name);
+
+  const slot = () => (budgets.find((other) => other.population === tables[Number(chosen.value)].population).budget.kind === "ZCDP" ? "rho" : "epsilon");
+
+  function name() {
+    start.textContent = `Make rows (spends ${cost({ [slot()]: price.value })})`;
+  }
 
   async function begin() {
     const one = tables[Number(chosen.value)];
-    const budget = budgets.find((other) => other.population === one.population);
     const body = { table: one.table, rows: Number(rows.value), key: newKey() };
-    body[budget.budget.kind === "ZCDP" ? "rho" : "epsilon"] = price.value;
+    body[slot()] = price.value;
     start.disabled = true;
     try { draw(await post(at("datasets", one.dataset, "synthetic"), body)); }
     catch (error) { show(result, complaint(error)); start.disabled = false; }
@@ -47,8 +53,9 @@ export async function syntheticView(place) {
     }
   }
 
-  show(place, h("section", { class: "card" }, h("h1", {}, "Synthetic rows"),
-    field("Table", chosen), field("Price", price, "epsilon, or rho where the budget is in rho"), field("Rows", rows), start), result);
+  name();
+  show(place, h("div", { class: "page" }, h("section", { class: "card" }, h("h1", {}, "Synthetic rows"),
+    field("Table", chosen), field("Privacy cost", price, "ε, or ρ where the budget is in ρ"), field("Rows", rows), start), result));
   return () => clearTimeout(state.timer);
 }
 

@@ -1,7 +1,7 @@
 // Tables that add up: choose them level by level, see their errors before paying, then a job and its files.
 
 import { at, file, get, newKey, post } from "./api.js";
-import { complaint, field, h, short, show } from "./dom.js";
+import { bar, complaint, cost, field, h, show } from "./dom.js";
 
 const ALL = "all places";
 
@@ -14,14 +14,15 @@ export async function tablesView(place, [number]) {
   }
   let schema = null, timer = 0, asked = 0, tables = [];
   const chosen = h("select", { id: "table", onchange: read }, listed.map((one, i) => h("option", { value: i }, `${one.dataset}: ${one.table}`)));
-  const price = h("input", { id: "price", value: "0.5", inputmode: "decimal", autocomplete: "off", oninput: later });
+  const price = h("input", { id: "price", value: "0.5", inputmode: "decimal", autocomplete: "off", class: "small", oninput: later });
   const format = h("select", { id: "format" }, ["csv", "xlsx", "parquet"].map((one) => h("option", { value: one }, one)));
   const rows = h("input", { id: "rows", type: "checkbox", onchange: later });
   const list = h("div", { class: "tables" }), errors = h("div", { class: "errors", "aria-live": "polite" });
   const result = h("section", { class: "card result", "aria-live": "polite" }, h("p", { class: "quiet" }, "Integers that add up at every level and in every table, for one charge."));
-  const publish = h("button", { class: "main", id: "publish", onclick: begin, disabled: true }, "Publish");
+  const publish = h("button", { class: "main", id: "publish", onclick: begin, disabled: true });
   const more = h("button", { class: "plain", id: "more", onclick: () => { tables.push(empty()); draw(); } }, "One more table");
 
+  const slot = () => (budgets.find((other) => other.population === here().population).budget.kind === "ZCDP" ? "rho" : "epsilon");
   const here = () => listed[Number(chosen.value)];
   const levels = () => schema?.tables[here().table].places[0] || [];
   const others = () => (schema?.tables[here().table].columns || []).filter((one) => !one.unit && !levels().includes(one.name) && (one.keys || one.bounds) && !one.unknown_keys);
@@ -48,12 +49,12 @@ export async function tablesView(place, [number]) {
   }
 
   function body() {
-    const budget = budgets.find((other) => other.population === here().population);
     return { table: here().table, tables: tables.map(({ level, columns }) => [...(level === ALL ? [] : [level]), ...columns]), rows: rows.checked,
-      [budget.budget.kind === "ZCDP" ? "rho" : "epsilon"]: price.value };
+      [slot()]: price.value };
   }
 
   function later() {
+    publish.textContent = `Publish (spends ${cost({ [slot()]: price.value })})`;
     clearTimeout(timer);
     timer = setTimeout(preview, 250);
   }
@@ -67,9 +68,9 @@ export async function tablesView(place, [number]) {
       const most = Math.max(...found.tables.map((one) => one.error));
       show(errors, h("h2", {}, "How far off the numbers would be"),
         h("table", {}, h("thead", {}, h("tr", {}, ["table", "cells", "±", "beside the others"].map((text) => h("th", {}, text)))),
-          h("tbody", {}, found.tables.map((one) => h("tr", {}, h("td", {}, one.table), h("td", { class: "number" }, one.cells.toLocaleString()), h("td", { class: "number" }, short(one.error)),
-            h("td", {}, h("meter", { min: 0, max: most, value: one.error, "aria-label": `± ${short(one.error)} in ${one.table}` })))))),
-        h("p", { class: "quiet small" }, `Of the cost: ${found.shares.filter((one) => one.share > 0.0005).map((one) => `${one.level} ${(100 * one.share).toFixed(1)} %`).join(", ")}. ± is a 95% confidence interval, before numbers are made whole.`),
+          h("tbody", {}, found.tables.map((one) => h("tr", {}, h("td", {}, one.table), h("td", { class: "number" }, one.cells.toLocaleString()), h("td", { class: "number" }, bar(one.error)),
+            h("td", {}, h("meter", { min: 0, max: most, value: one.error, "aria-label": `± ${bar(one.error)} in ${one.table}` })))))),
+        h("p", { class: "quiet small" }, `Of the cost: ${found.shares.filter((one) => one.share > 0.0005).map((one) => `${one.level} ${Number((100 * one.share).toPrecision(2))}%`).join(", ")}. ± is a 95% confidence interval, before numbers are made whole.`),
         found.consequences.map((text) => h("p", { class: "quiet small" }, text)));
       publish.disabled = false;
     } catch (error) { if (mine === asked) show(errors, complaint(error)); }
@@ -91,7 +92,7 @@ export async function tablesView(place, [number]) {
       const { card, mismatches } = job.result;
       show(result, h("h2", {}, `${card.tables.length} tables for ${card.guarantee}`),
         h("p", { class: "quiet" }, `${mismatches} cells are negative or do not add up.`),
-        h("ul", {}, card.tables.map((one) => h("li", {}, `${one.table}: ${one.cells.toLocaleString()} cells, estimates ± ${short(one.error)}`))),
+        h("ul", {}, card.tables.map((one) => h("li", {}, `${one.table}: ${one.cells.toLocaleString()} cells, estimates ± ${bar(one.error)}`))),
         card.consequence.map((text) => h("p", { class: "quiet small" }, text)),
         h("button", { class: "main", id: "download", onclick: () => save(job.number) }, "Download tables"));
     } else {
@@ -103,9 +104,9 @@ export async function tablesView(place, [number]) {
     try { done(await get(at("published", known))); } catch (error) { show(result, complaint(error)); }
   }
 
-  show(place, h("section", { class: "card" }, h("h1", {}, "Tables that add up"), field("Table", chosen), list, more,
-    field("Privacy cost", price, "epsilon, or rho where the budget is in rho"), field("Files", format),
-    h("label", {}, rows, " also rows that have every count"), errors, publish), result);
+  show(place, h("div", { class: "page" }, h("section", { class: "card" }, h("h1", {}, "Tables that add up"), field("Table", chosen), list, more,
+    field("Privacy cost", price, "ε, or ρ where the budget is in ρ"), field("Files", format),
+    h("label", {}, rows, " also rows that have every count"), errors, publish), result));
   await read();
   if (number) await look(number);
   return () => { clearTimeout(timer); asked++; };

@@ -48,10 +48,10 @@ export async function verifyView(place) {
 }
 
 function said({ kind, genuine, body, number }) {
-  const rows = [["asked by", body.analyst], ["data set", body.dataset], ["question", h("code", {}, body.query)], ["price", body.parameters.epsilon || body.parameters.rho ? cost(body.parameters) : "see its release card"],
+  const rows = [["asked by", body.analyst], ["data set", body.dataset], ["query", h("code", {}, body.query)], ["cost", body.parameters.epsilon || body.parameters.rho ? cost(body.parameters) : "see its release card"],
     ["protects", body.unit], ["entry of the ledger", String(number)], ["written", body.time && when(body.time)]].filter(([, value]) => value);
   return [h("p", {}, h("b", {}, genuine ? "Genuine. " : "Not genuine: "), genuine
-    ? `This key signed this ${kind === "card" ? "release card: its question was answered, with this promise, for this price." : "receipt: its question was charged, for this price, at this place of the ledger."}`
+    ? `This key signed this ${kind === "card" ? "release card: its query was answered, with this guarantee, at this privacy cost." : "receipt: its query was charged, with this privacy cost, at this place of the ledger."}`
     : `this ${kind === "card" ? "release card" : "receipt"} was changed, or signed by another key.`),
   genuine ? h("table", { class: "says" }, h("tbody", {}, rows.map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, value))))) : null];
 }

@@ -15,9 +15,9 @@ export async function alertsView(place) {
   if (audit.trouble) urgent.push(["No query is answered", audit.trouble, "#ledger"]);
   else if (ready instanceof Error) urgent.push(["The service is not ready", "The log of the service names the reason: the disk, the store of the ledger, a mismatch, or a data set whose tables are gone or changed.", null]);
   for (const one of budgets) {
-    const part = `${(one.share * 100).toFixed(0)} % of the budget is spent`;
+    const part = `${(one.share * 100).toFixed(0)}% of the budget is spent`;
     if (one.share >= NEARLY) (one.share >= 1 ? urgent : notes).push([one.population, one.share >= 1 ? "The budget is spent: no further query is answered." : `${part}.`, "#datasets"]);
-    for (const analyst of one.analysts) if (analyst.share >= NEARLY && analyst.budget.text !== one.budget.text) notes.push([analyst.analyst, `${(analyst.share * 100).toFixed(0)} % of their own cap for ${one.population} is spent.`, "#analysts"]);
+    for (const analyst of one.analysts) if (analyst.share >= NEARLY && analyst.budget.text !== one.budget.text) notes.push([analyst.analyst, `${(analyst.share * 100).toFixed(0)}% of their own cap for ${one.population} is spent.`, "#analysts"]);
   }
   for (const text of audit.cautions) notes.push(["Caution", text, null]);
   if (audit.unanswered.length) notes.push(["Charged without a stored answer", `${audit.unanswered.join(", ")}. They stay charged: under way, or lost with a server that ended.`, "#ledger"]);

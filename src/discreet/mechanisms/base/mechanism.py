@@ -54,7 +54,7 @@ class Mechanism(ABC, Generic[V, R]):
     @property
     @abstractmethod
     def cost(self) -> str:
-        """The price of the event as text, such as "epsilon 1/2"."""
+        """The price of the event as text, such as "epsilon 0.5"."""
 
     @abstractmethod
     def read(self, value: Any) -> V:

@@ -130,7 +130,7 @@ def peel(each: Selection, *, k: int) -> TopK:
 
     >>> from discreet.mechanisms.selection.permute_and_flip import permute_and_flip
     >>> peel(permute_and_flip(sensitivity=1, epsilon="1/2"), k=3).cost
-    'epsilon 3/2'
+    'epsilon 1.5'
     """
     given: object = each
     if not isinstance(given, Selection):

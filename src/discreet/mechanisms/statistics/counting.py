@@ -79,7 +79,7 @@ def histogram(
 
     >>> m = histogram(keys=["a", "b"], epsilon="1/2")
     >>> m.cost, m.accuracy.error_at(0.95), m.read(["b", "b", "?"]).tolist(), m.release([]).value.shape
-    ('epsilon 1/2', 7.0, [0, 2], (2,))
+    ('epsilon 0.5', 7.0, [0, 2], (2,))
     >>> histogram(keys=["a", "b"], epsilon="1/2", neighbours=Neighbours.CHANGE_ONE).noise.scale
     Fraction(4, 1)
     """

@@ -77,7 +77,7 @@ class Filter:
     >>> spending.spend(events.Pure("0.001"))
     Traceback (most recent call last):
         ...
-    discreet.errors.OverBudget: asked for epsilon 1/1000, and epsilon 0 is left; only its owner can raise the budget
+    discreet.errors.OverBudget: asked for epsilon 0.001, and epsilon 0 is left; only its owner can raise the budget
     """
 
     def __init__(

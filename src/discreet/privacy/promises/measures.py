@@ -49,7 +49,7 @@ class Pure(Promise):
     """ε-differential privacy: P(S) <= e^ε Q(S) for every set S of outputs.
 
     >>> Pure("0.1").group(3), str(Pure("0.5"))
-    (Pure(epsilon='3/10'), 'epsilon 1/2')
+    (Pure(epsilon='3/10'), 'epsilon 0.5')
     """
 
     epsilon: Fraction
@@ -74,7 +74,7 @@ class Approx(Promise):
     """(ε, δ)-differential privacy: P(S) <= e^ε Q(S) + δ for every set S of outputs.
 
     >>> str(Approx("1/2", "1e-6")), Approx(1, 0) <= Approx(1, 1e-6), Approx(1, 0) <= Approx("1/2", 1e-6)
-    ('epsilon 1/2, delta 1e-06', True, False)
+    ('epsilon 0.5, delta 1e-06', True, False)
     """
 
     epsilon: Fraction
@@ -113,7 +113,7 @@ class ZCDP(Promise):
     the conditioned laws satisfy D_α(P|E ‖ Q|F) <= ρα and the same the other way round (their Definition 8.1).
 
     >>> str(ZCDP("1/8")), ZCDP("1/8").group(2)
-    ('rho 1/8', ZCDP(rho='1/2', delta=0))
+    ('rho 0.125', ZCDP(rho='1/2', delta=0))
     """
 
     rho: Fraction
@@ -145,7 +145,7 @@ class Renyi(Promise):
 
     >>> promise = Renyi({2: "0.5", 8: 3})
     >>> promise.epsilon(2), promise.epsilon(5), str(promise)
-    (Fraction(1, 2), Fraction(3, 1), 'epsilon 1/2 at order 2, 3 at order 8')
+    (Fraction(1, 2), Fraction(3, 1), 'epsilon 0.5 at order 2, 3 at order 8')
     """
 
     bounds: tuple[tuple[Fraction, Fraction], ...]
@@ -208,7 +208,7 @@ class GDP(Promise):
     The square is kept, since squares add up exactly; ``mu`` is its root, rounded up where it is irrational.
 
     >>> GDP(3).group(2), GDP(mu_squared=2).mu > GDP("1.414").mu, str(GDP("1/2"))
-    (GDP(mu_squared=36), True, 'mu 1/2')
+    (GDP(mu_squared=36), True, 'mu 0.5')
     """
 
     mu_squared: Fraction

@@ -1,7 +1,7 @@
 """How the records of this package are built and shown: exact fields, checked once, never changed.
 
 Promise: ``eval(repr(record)) == record`` for a record that fits on a few lines; a longer one ends in "...". A number is
-shown as it was meant: 1/2, 1e-06, or rounded up to six digits when it is longer than a line.
+shown as it was meant: 0.5, 1/3, 1e-06, or rounded up to six digits when it is longer than a line.
 Believes: a subclass is a frozen dataclass with slots whose constructor calls ``fill`` once.
 """
 
@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 _SHORT = 1000
+_DECIMAL = 8
 _SENTENCE = 100
 _FINEST = 1024
 _ENTRIES, _LONGEST = 24, 1500
@@ -57,18 +58,21 @@ def code(value: object) -> str:
 
 
 def show(x: Fraction) -> str:
-    """A number for people: short fractions and decimals as they are, anything longer rounded up to six digits.
+    """A number for people: decimals and short fractions as they are, anything longer rounded up to six digits.
 
-    >>> show(Fraction(1, 2)), show(Fraction(49, 20)), show(Fraction(1, 10**6)), show(Fraction(10**9 + 1, 3 * 10**9))
-    ('1/2', '2.45', '1e-06', '0.333334')
+    >>> show(Fraction(1, 2)), show(Fraction(1, 3)), show(Fraction(1, 10**6)), show(Fraction(10**9 + 1, 3 * 10**9))
+    ('0.5', '1/3', '1e-06', '0.333334')
     """
-    if x.denominator < _SHORT and abs(x.numerator) < (1_000_000 if x.denominator == 1 else 10):
+    if x.denominator == 1 and abs(x.numerator) < 1_000_000:
         return str(x)
     try:
         near = float(x)
     except OverflowError:
         near = 0.0
-    if near and (Fraction(near) == x or Fraction(repr(near)) == x):
+    is_float = near and (Fraction(near) == x or Fraction(repr(near)) == x)
+    if x.denominator < _SHORT and abs(x.numerator) < 10 and not (is_float and len(repr(near)) <= _DECIMAL):
+        return str(x)
+    if is_float:
         return repr(near)
     context = Context(prec=6, rounding=ROUND_CEILING, Emin=-99999, Emax=99999)
     return f"{context.divide(Decimal(x.numerator), Decimal(x.denominator)).normalize(context):g}"

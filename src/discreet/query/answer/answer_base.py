@@ -29,6 +29,8 @@ from discreet.query.estimate.prepare import Clip
 from discreet.shown import visible
 
 _SHOWN = 40
+TOTAL = "all"
+"""What stands for a key in a row that is a total over it, where people read it; in data it is None."""
 Row = dict[str, Any]
 
 
@@ -97,6 +99,14 @@ class Answered(ABC):
         with these, not with the exact ones.
         """
         return GivenValue.of(self.notes)
+
+    @property
+    def totals(self) -> list[frozenset[str]]:
+        """For each row, the keys over which it is a total: they are None in it, as a missing value is, too."""
+        return [
+            frozenset(name for name in self.columns if row[name] is None and self._is_total(row, name))
+            for row in self._kept
+        ]
 
     # --- values -----------------------------------------------------------------------------------------------------
 
@@ -246,10 +256,10 @@ class Answered(ABC):
         bars, ends = (self.errors(level), self.intervals(level)) if errors else ({}, {})
         grey = {} if grey_above is None else self.too_wide(grey_above, level)
         hidden = {} if hide_above is None else self.too_wide(hide_above, level)
-        for i, row in enumerate(self.rows):
+        for i, row in enumerate(self._kept):
             cells = []
-            for name, value in row.items():
-                text = self._cell(value, bars[name][i] if name in bars else None, name in bars)
+            for name in self.columns:
+                value, text = row[name], self._cell(row, name, bars[name][i] if name in bars else None, name in bars)
                 within = ends[name][i] if name in ends and value is not None else None
                 cell = Cell(text, value, within, name in grey and grey[name][i])
                 cells.append(cell.hidden if name in hidden and hidden[name][i] else cell)
@@ -281,7 +291,7 @@ class Answered(ABC):
         return draw(drawn, f"{name}, confidence intervals {_percent(level)}{bare}")
 
     def _label(self, row: Row, name: str) -> str:
-        return "all" if self._is_total(row, name) else "NULL" if row[name] is None else str(row[name])
+        return TOTAL if self._is_total(row, name) else "NULL" if row[name] is None else str(row[name])
 
     # --- words --------------------------------------------------------------------------------------------------------
 
@@ -316,13 +326,15 @@ class Answered(ABC):
         bars = self.errors()
         head = list(self.columns)
         body = [
-            [self._cell(row[name], bars[name][i] if name in bars else None, name in bars) for name in self.columns]
+            [self._cell(row, name, bars[name][i] if name in bars else None, name in bars) for name in self.columns]
             for i, row in enumerate(self._kept[:_SHOWN])
         ]
         return [head, *body]
 
-    @staticmethod
-    def _cell(value: Any, error: float | None, measured: bool) -> str:
+    def _cell(self, row: Row, name: str, error: float | None, measured: bool) -> str:
+        value = row[name]
+        if value is None and not measured and self._is_total(row, name):
+            return TOTAL
         if error is None or value is None:
             return _shown(value) if measured or value is None else str(value)
         if isinstance(value, date):

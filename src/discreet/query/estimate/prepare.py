@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from itertools import product
 from math import prod
 from typing import Any
@@ -169,7 +170,24 @@ class Part:
         else:
             limits = [limit_note(self.caps, grouped=bool(self.keys))]
         nulls = [message(m.unknown, column=m.measure.name) for m in self.measures if m.unknown]
-        return (*nulls, *limits, *self.notes, *([] if gone is None else [gone]))
+        return (*nulls, *self._clamped, *limits, *self.notes, *([] if gone is None else [gone]))
+
+    @property
+    def _clamped(self) -> tuple[Message, ...]:
+        """Between which ends the values of measures count, where these were chosen."""
+        named: dict[tuple[float | date, float | date], list[str]] = {}
+        for measure in (m for m in self.measures if m.measure.name in self.bounded and not m.unknown):
+            for place, argument in enumerate(measure.arguments, 1):
+                assert isinstance(argument.kind, Number)  # noqa: S101 - arguments are in cells
+                low, high = (float(end * argument.kind.step) for end in (argument.kind.low, argument.kind.high))
+                ends: tuple[float | date, float | date] = low, high
+                if measure.span is not None:
+                    ends = measure.span.first + timedelta(days=low), measure.span.first + timedelta(days=high)
+                name = measure.measure.name
+                named.setdefault(ends, []).append(f"{name} (argument {place})" if len(measure.arguments) > 1 else name)
+        return tuple(
+            message("values_clamped", columns=tuple(names), low=low, high=high) for (low, high), names in named.items()
+        )
 
     @property
     def clips(self) -> tuple[Clip, ...]:

@@ -85,7 +85,9 @@ class NestedTables:
     receipt: Receipt | None = None
     """What a session charged for both."""
 
-    __repr__ = brief
+    def __repr__(self) -> str:
+        """The tables of both."""
+        return f"households: {self.households!r}\npersons: {self.persons!r}"
 
     def rows(self) -> tuple[Any, Any]:
         """Households and persons as Arrow tables that have every published count exactly. Free.

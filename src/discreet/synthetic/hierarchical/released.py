@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.arrays import Floats, Integers
 from discreet.errors import BadParameter
 from discreet.exact import Number, significant
@@ -31,7 +31,7 @@ from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.export import write_rows
 from discreet.query.plan.key_sets import Hierarchy
-from discreet.shown import brief
+from discreet.shown import visible
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.hierarchical.cliques import row_order
 from discreet.synthetic.hierarchical.measure import CellSource, Estimates, measure
@@ -82,7 +82,13 @@ class PublishedTables:
     """What a session charged for it."""
     notes: tuple[Message, ...] = ()
 
-    __repr__ = brief
+    def __repr__(self) -> str:
+        """Its tables by number, how many cells each has, and how far off a number is; ``table(0)`` has the numbers."""
+        lines = [f"{how_many(len(self), 'tables')}, spent {self.promise}"]
+        for i in range(len(self)):
+            cells, error = prod(self.count(i).shape), 1.96 * float(np.max(self.deviation(i)))
+            lines.append(f"{i}: {self.name(i)}, {how_many(cells, 'numbers')}, up to ± {significant(error, 2)} (95%)")
+        return visible("\n".join([*lines, *(str(note) for note in self.notes[:1])]))
 
     def __str__(self) -> str:
         times, many = NormalDist().inv_cdf(0.975), len(self)
