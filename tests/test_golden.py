@@ -122,7 +122,7 @@ def as_read(answer: Callable[[], object]) -> str:
     table, *below = re.split(r"(?=^spent )", text, maxsplit=1, flags=re.MULTILINE)
     number = r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
     table = re.sub(r" +", " ", re.sub(rf"(?<![\w.]){number}", "#", table).replace("NULL", "#"))
-    chosen = rf"(?<=than ){number}|(?<=above ){number}|(?<=at most ){number}|(?<=about ){number}%?|(?<=outside ){number} to {number}"
+    chosen = rf"(?<=outside ){number} to {number}|(?<=than |most ){number}|(?<=above |about ){number}%?"
     lines = [re.sub(chosen, "#", line) for line in below]
     return "\n".join(line.strip() for line in (table + "".join(lines)).splitlines()) + "\n"
 

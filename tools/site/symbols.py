@@ -259,8 +259,9 @@ def page(symbol: Symbol) -> str:
 def described(symbol: Symbol) -> list[Parameter]:
     """The parameters of a function, or of a class that users make themselves: others come from what returns them."""
     what: Any = symbol.what
-    is_made_elsewhere = inspect.isclass(what) and symbol.path not in _MADE_BY_USERS and makers(what) - {symbol.shown}
-    return [] if kind_of(what) not in {"function", "class"} or is_made_elsewhere else parameters(symbol.path, what)
+    kind = kind_of(what)
+    is_made_elsewhere = kind == "class" and symbol.path not in _MADE_BY_USERS and makers(what) - {symbol.shown}
+    return [] if kind not in {"function", "class"} or is_made_elsewhere else parameters(symbol.path, what)
 
 
 _MADE_BY_USERS = frozenset({

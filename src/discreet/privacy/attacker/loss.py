@@ -261,7 +261,7 @@ class GaussianLoss(PrivacyLoss):
 
     @property
     def largest(self) -> Bound:
-        """There is none."""
+        """Infinite: the loss may be any number."""
         return Bound(math.inf, math.inf)
 
 
@@ -331,7 +331,7 @@ class DiscreteGaussianLoss(PrivacyLoss):
 
     @property
     def largest(self) -> Bound:
-        """There is none."""
+        """Infinite: the loss may be any number."""
         return Bound(math.inf, math.inf)
 
 

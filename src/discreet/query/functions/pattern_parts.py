@@ -82,7 +82,7 @@ class PatternParts:
         if self.begins:
             return None
         first, endless = list(_first(self.ways.ways)), list(_endless_in_vain(self.ways, self.ends))
-        if not any(_meet(one, other) for one in first for other in endless):
+        if not any(_meet(part, other) for part in first for other in endless):
             return None
         head: PatternPart = self.ways
         while isinstance(head, PatternGroup) and len(head.ways) == 1:
@@ -184,21 +184,21 @@ def _check(part: PatternPart, after: Sequence[One]) -> None:
         case RepeatedPart(inner, least, most):
             if not isinstance(inner, One) and (most is None or (most > 1 and any(_captures(inner)))):
                 raise Unsupported("a regular expression that repeats a group", "write x{1,3}, of a group (?:...)")
-            if most != least and any(_meet(one, other) for one in _first(((inner,),)) for other in after):
+            if most != least and any(_meet(part, other) for part in _first(((inner,),)) for other in after):
                 raise Unsupported("a regular expression that can be read in several ways", _FIX)
             again = [*_first(((inner,),)), *after] if most is None or most > 1 else after
             _check(inner, again)
         case PatternGroup(ways):
             firsts = [list(_first((way,))) for way in ways]
             for i, first in enumerate(firsts):
-                others = [one for other in firsts[:i] for one in other]
-                if any(_meet(one, other) for one in first for other in others):
+                others = [part for earlier in firsts[:i] for part in earlier]
+                if any(_meet(part, other) for part in first for other in others):
                     raise Unsupported("alternatives of a regular expression that begin alike",
                                       "write what they share once: a(b|c) for ab|ac")  # fmt: skip
             if any(_can_be_empty((way,)) for way in ways[:-1]):
                 raise Unsupported("a regular expression that prefers the shorter alternative",
                                   "put the longer one first: (north|no)")  # fmt: skip
-            if _can_be_empty(ways) and any(_meet(one, other) for first in firsts for one in first for other in after):
+            if _can_be_empty(ways) and any(_meet(part, other) for first in firsts for part in first for other in after):
                 raise Unsupported("a regular expression that can be read in several ways", _FIX)
             for way in ways:
                 follows = list(after)
@@ -252,17 +252,17 @@ def _endless_in_vain(part: PatternPart, fails: bool) -> Iterator[One]:
                     vain = vain or not _part_can_be_empty(inside)
 
 
-def _meet(one: One, other: One) -> bool:
+def _meet(chars: One, other: One) -> bool:
     """Whether a character is in both."""
-    if one.negated and other.negated:
+    if chars.negated and other.negated:
         return True
-    if one.negated:
-        return bool(other.of - one.of)
-    return bool(one.of - other.of) if other.negated else bool(one.of & other.of)
+    if chars.negated:
+        return bool(other.of - chars.of)
+    return bool(chars.of - other.of) if other.negated else bool(chars.of & other.of)
 
 
-def _not(one: One) -> One:
-    return replace(one, negated=not one.negated)
+def _not(chars: One) -> One:
+    return replace(chars, negated=not chars.negated)
 
 
 def _weight(part: PatternPart) -> int:
@@ -321,19 +321,19 @@ def _part(part: PatternPart, numbers: KeptGroups) -> str:
     raise BadQuestion("in a regular expression, ^ stands at the beginning and $ at the end")
 
 
-def _set(one: One) -> str:
-    if not one.of:
+def _set(chars: One) -> str:
+    if not chars.of:
         return "."
-    letters, ranges = sorted(map(ord, one.of)), list[tuple[int, int]]()
+    letters, ranges = sorted(map(ord, chars.of)), list[tuple[int, int]]()
     for letter in letters:
         if ranges and ranges[-1][1] == letter - 1:
             ranges[-1] = ranges[-1][0], letter
         else:
             ranges.append((letter, letter))
-    if len(letters) == 1 and not one.negated:
+    if len(letters) == 1 and not chars.negated:
         return _character(letters[0])
     inside = "".join(_character(a) if a == b else f"{_character(a)}-{_character(b)}" for a, b in ranges)
-    return f"[{'^' * one.negated}{inside}]"
+    return f"[{'^' * chars.negated}{inside}]"
 
 
 def _character(code: int) -> str:
