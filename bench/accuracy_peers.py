@@ -61,7 +61,10 @@ def peers() -> None:
     real = {key: [true[name][i] for name in "nsm"] for i, key in enumerate(REGIONS)}
 
     def off(rows: Any) -> list[float]:
-        pairs = [[abs(v - t) / t for v, t in zip(values, real[key], strict=True)] for key, *values in rows]
+        pairs = [
+            [1.0 if v is None else abs(v - t) / t for v, t in zip(values, real[key], strict=True)]
+            for key, *values in rows
+        ]
         return [statistics.median(column) for column in zip(*pairs, strict=True)]
 
     def ours(**caps: Any) -> list[float]:

@@ -82,7 +82,7 @@ CLAIMS = (
         "tests/checking/exact/test_interactive_own.py::test_a_sparse_vector_keeps_its_price_over_every_strategy",
     ),
     Claim(
-        "what a query chooses in its own charge", ("query.choose.clips.Ascent", "query.choose.choosing.Choosing"),
+        "what a query chooses in its own charge", ("query.choose.clips.Ascents", "query.choose.choosing.Choosing"),
         "the session's", "the table's unit", "one release: the choices and the answer; a failure draws nothing twice",
         "query/choose/choosing.md",
         "tests/query/choose/test_clips.py::test_no_pair_of_small_tables_refutes_the_price",

@@ -72,3 +72,9 @@ def test_a_long_list_of_keys_is_cut_and_then_unknown_to_the_client() -> None:
 def test_columns_of_other_types_are_named_with_a_short_type() -> None:
     assert write(schema())["unusable"] == {"blob": ("binary" + "y" * 100)[:60]}
     assert "blob" not in {one["name"] for one in write(schema())["columns"]}
+
+
+def test_that_nothing_is_chosen_by_a_column_is_public() -> None:
+    found = schema(cost=dp.bounds("never"), name=dp.bounds("never"))
+    assert column(found, "cost")["bounds"] == "never"
+    assert read({"t": write(found)})["t"].table.columns == found.table.columns

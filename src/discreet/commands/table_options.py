@@ -17,6 +17,7 @@ from discreet.errors import BadParameter
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.schema import (
     AUTO,
+    NEVER,
     Declared,
     Stored,
     StoredKind,
@@ -57,7 +58,7 @@ class TableOptions:
         stored = duckdb().columns(self.file)
         columns: dict[str, Declared] = {}
         for name, text in _pairs(self.bounds, "bounds"):
-            columns[name] = bounds(AUTO) if text == AUTO else bounds(*read_ends(name, text))
+            columns[name] = bounds(text) if text in (AUTO, NEVER) else bounds(*read_ends(name, text))
         for name, text in _pairs(self.keys, "keys"):
             columns[name] = keys(_key(key_text, stored.get(name)) for key_text in read_keys(text))
         for name in self.unknown:

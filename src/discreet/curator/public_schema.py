@@ -15,7 +15,7 @@ from typing import Any
 from discreet.exact import number
 from discreet.query.answer.serialize import plain
 from discreet.query.plan.key_sets import Hierarchy
-from discreet.query.plan.schema import AUTO, Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
+from discreet.query.plan.schema import AUTO, NEVER, Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp, Value
 
 MOST_KEYS = 1000
@@ -63,8 +63,8 @@ def _column(name: str, field: Field, found: Schema) -> dict[str, Any]:
 
 
 def _bounds(declared: Declared) -> list[str] | str | None:
-    if declared.auto:
-        return AUTO
+    if declared.auto or declared.never:
+        return AUTO if declared.auto else NEVER
     return None if declared.low is None or declared.high is None else [_end(declared.low), _end(declared.high)]
 
 
@@ -137,7 +137,7 @@ def _declared(data: Mapping[str, Any]) -> Declared:
     """A list of keys that was sent in part only is not known here: the curator decides."""
     kind = StoredKind(data["stored"])
     moments = kind in (StoredKind.DATE, StoredKind.TIMESTAMP)
-    known = data["bounds"] not in (None, AUTO)
+    known = data["bounds"] not in (None, AUTO, NEVER)
     low, high = (_read_end(end, moments) for end in data["bounds"]) if known else (None, None)
     cut = bool(data["more_keys"])
     return Declared(
@@ -147,6 +147,7 @@ def _declared(data: Mapping[str, Any]) -> Declared:
         unknown=bool(data["unknown_keys"]) or cut,
         nullable=data["nullable"],
         auto=data["bounds"] == AUTO,
+        never=data["bounds"] == NEVER,
     )
 
 

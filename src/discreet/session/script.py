@@ -15,7 +15,7 @@ from typing import Any
 from discreet.engines.sources import DatabaseTable
 from discreet.privacy.budgets.filters import default_rule
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.plan.schema import EACH_ROW, Declared, Table
+from discreet.query.plan.schema import AUTO, EACH_ROW, NEVER, Declared, Table
 from discreet.session.backend import Backend
 from discreet.session.price import Price
 
@@ -81,7 +81,7 @@ def _declared(column: Declared) -> str:
         return f"dp.bounds({_end(column.low)}, {_end(column.high)}{more})"
     if column.unknown:
         return f"dp.unknown_keys({more[2:]})"
-    return f'dp.bounds("auto"{more})' if column.auto else ""
+    return f'dp.bounds("{AUTO if column.auto else NEVER}"{more})' if column.auto or column.never else ""
 
 
 def _end(end: Fraction | date) -> str:

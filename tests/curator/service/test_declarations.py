@@ -54,6 +54,7 @@ def test_what_is_no_promise_is_refused_with_its_place(said: object) -> None:
         ({"keys": ["2025-01-01"]}, dp.keys(["2025-01-01"])),
         ({"unknown_keys": True, "nullable": False}, dp.unknown_keys(nullable=False)),
         ({"bounds": "auto", "nullable": False}, dp.bounds("auto", nullable=False)),
+        ({"bounds": "never"}, dp.bounds("never")),
     ],
 )
 def test_a_column_is_read_and_written_in_canonical_form(said: dict[str, Any], declared: Declared) -> None:

@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
+from discreet.errors import BadParameter, Unsupported
 from discreet.query.choose.open_parts import OpenPart, clamped, open_part, open_parts, usual, with_chosen
 from discreet.query.plan.types import Number
 
@@ -71,3 +72,55 @@ def test_an_argument_is_clamped_within_what_was_declared() -> None:
     inside = clamped(x, Fraction(2), Fraction(7))
     assert isinstance(inside.kind, Number)
     assert inside.kind.ends == (Fraction(2), Fraction(7))
+
+
+# --- an owner's word that nothing is chosen ---------------------------------------------------------------------------
+
+WARY = ("x", "k")
+
+
+def wary(**more: object) -> dp.Session:
+    rows = {"u": [1, 1, 2], "x": [0.5, 2.0, 9.0], "k": [1, 2, 3], "y": [1, 2, 3]}
+    columns = {name: dp.bounds("never") for name in WARY} | more
+    return dp.Session(t=dp.table(rows, unit="u", columns=columns), budget=dp.Approx(9, "1e-6"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT COUNT(*) AS n FROM t WHERE x > 1 AND k = 2", "SELECT COUNT(x) AS n FROM t", "SELECT SUM(y) AS s FROM t",
+    "SELECT k > 1 AS g, SUM(y) AS s FROM t GROUP BY g", "SELECT y AS g, COUNT(k) AS n FROM t GROUP BY g",
+    "SELECT AVG(m) AS a FROM (SELECT u, COUNT(k) AS m FROM t GROUP BY u)",
+])  # fmt: skip
+def test_what_needs_no_choice_by_such_values_is_answered(text: str) -> None:
+    wary().sql(text).quote(epsilon=1)
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT SUM(x) AS s FROM t", "SELECT AVG(x + y) AS s FROM t", "SELECT MEDIAN(k) AS s FROM t",
+    "SELECT VARIANCE(x) AS s FROM t", "SELECT SUM(CLAMP(k, 0, 9)) AS s FROM t", "SELECT COUNT(DISTINCT k) AS s FROM t",
+    "SELECT k, COUNT(*) AS n FROM t GROUP BY k", "SELECT 2 * k AS g, COUNT(*) AS n FROM t GROUP BY g",
+    "SELECT AVG(m) AS s FROM (SELECT u, SUM(k) AS m FROM t GROUP BY u)",
+    "SELECT AVG(m) AS s FROM (SELECT u, MAX(k) AS m FROM t GROUP BY u)",
+    "SELECT SUM(m) AS s FROM (SELECT u, SUM(k) OVER (PARTITION BY u ORDER BY y) AS m FROM t)",
+    "SELECT SUM(m) AS s FROM (SELECT u, LAG(k) OVER (PARTITION BY u ORDER BY y) AS m FROM t)",
+    "SELECT SUM(z) AS s FROM (SELECT u, y AS z FROM t UNION ALL SELECT u, k AS z FROM t)",
+    "SELECT SUM(a.k) AS s FROM t a JOIN t b ON a.u = b.u",
+])  # fmt: skip
+def test_a_choice_by_values_of_which_the_owner_allows_none_is_refused_and_free(text: str) -> None:
+    own = wary()
+    with pytest.raises(Unsupported, match="the owner has declared"):
+        own.sql(text).release(epsilon=1)
+    assert own.remaining.epsilon == 9  # type: ignore[union-attr]
+
+
+def test_a_profile_leaves_such_columns_out() -> None:
+    assert "values of y" in str(shown := wary().profile("t", epsilon=9))
+    assert not any(f"values of {name}" in str(shown) for name in WARY)
+    with pytest.raises(BadParameter, match="never"):
+        wary().profile("t", columns=["x"], epsilon=1)
+
+
+def test_where_rows_are_declared_an_analyst_may_clamp_such_values() -> None:
+    rows = {"u": [1, 1, 2], "x": [0.5, 2.0, 9.0]}
+    table = dp.table(rows, unit="u", max_rows=2, columns={"x": dp.bounds("never")})
+    own = dp.Session(t=table, budget=dp.Pure(9))
+    assert own.sql("SELECT SUM(CLAMP(x, 0, 9)) AS s FROM t").quote(epsilon=1).choosing is None

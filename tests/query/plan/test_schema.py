@@ -156,5 +156,5 @@ def test_a_table_prints_no_rows() -> None:
 
 
 def test_automatic_bounds_have_no_upper_one() -> None:
-    with pytest.raises(BadParameter, match='must be left out: with "auto" both bounds are chosen'):
+    with pytest.raises(BadParameter, match='must be left out: "auto" is said of both bounds'):
         bounds("auto", 5)

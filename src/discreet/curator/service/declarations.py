@@ -34,7 +34,7 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.plan import schema
 from discreet.query.plan.key_sets import Hierarchy, KeySet, hierarchy, key_set
 from discreet.query.plan.public_totals import PublicTotals, public_totals
-from discreet.query.plan.schema import AUTO, MAX_ROWS, Declared, Table, bounds, keys, table, unknown_keys
+from discreet.query.plan.schema import AUTO, MAX_ROWS, NEVER, Declared, Table, bounds, keys, table, unknown_keys
 from discreet.query.plan.types import Value
 
 CAPS = ("max_rows", "max_groups", "max_rows_per_group")
@@ -141,7 +141,8 @@ class ColumnSection(Section):
     """What is declared of a column: bounds, keys or unknown keys."""
 
     bounds: Annotated[
-        list[Any] | Literal["auto"] | None, must('must be a list of the least and the largest value, or "auto"')
+        list[Any] | Literal["auto", "never"] | None,
+        must('must be a list of the least and the largest value, "auto" or "never"'),
     ] = None
     keys: Annotated[list[Any] | None, must('must be a list, such as ["North", "South"]')] = None
     unknown_keys: Annotated[Literal[True] | None, must("must be true, or left out")] = None
@@ -162,8 +163,8 @@ class ColumnSection(Section):
             raise BadParameter("", self.model_dump(), "must have only one of bounds, keys and unknown_keys")
         try:
             match ways:
-                case ["bounds"] if self.bounds == AUTO:
-                    return bounds(AUTO, nullable=self.nullable)
+                case ["bounds"] if isinstance(self.bounds, str):
+                    return bounds(self.bounds, nullable=self.nullable)
                 case ["bounds"]:
                     low, high = self._ends()
                     return bounds(low, high, nullable=self.nullable)
@@ -176,7 +177,7 @@ class ColumnSection(Section):
         return Declared(nullable=self.nullable)
 
     def _ends(self) -> list[Any]:
-        if self.bounds is None or len(self.bounds) != 2:
+        if not isinstance(self.bounds, list) or len(self.bounds) != 2:
             raise BadParameter("", self.bounds, "must be a list of the least and the largest value")
         for end in self.bounds:
             if not isinstance(end, str | int | float | Decimal | date):
@@ -389,8 +390,8 @@ def _write_totals(totals: PublicTotals) -> dict[str, Any]:
 def write_column(column: Declared) -> dict[str, Any]:
     """What is data of one column."""
     data: dict[str, Any] = {} if column.nullable else {"nullable": False}
-    if column.auto:
-        data["bounds"] = AUTO
+    if column.auto or column.never:
+        data["bounds"] = AUTO if column.auto else NEVER
     if column.low is not None and column.high is not None:
         data["bounds"] = [_text(column.low), _text(column.high)]
     if column.keys is not None:

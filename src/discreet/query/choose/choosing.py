@@ -14,7 +14,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Any
 
-from discreet.errors import ReceiptRefused
+from discreet.errors import ReceiptRefused, Unsupported
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.promises import events
@@ -57,9 +57,11 @@ from discreet.query.lower.bounding import Noise, rows
 from discreet.query.lower.lower import UNIT, LoweredMeasure
 from discreet.query.lower.prune import prune
 from discreet.query.plan.expressions import columns
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import MAX_ROWS
 from discreet.query.plan.work import AnyWork, Exact, Total, UnitClasses, WorkKey
+from discreet.query.typing.infer import NEVER_HINT
 from discreet.randomness import Bits
 
 MOST_ROWS = 1 << 16
@@ -166,6 +168,8 @@ def choosing(
     parts = open_parts(every)
     if not parts:
         return None
+    for measure in (measure for opened in parts for measure in opened.by_values if measure.never):
+        raise Unsupported(f"bounds of {quoted(measure.measure.name)} that are chosen from its values", NEVER_HINT)
     together = len({(part.whole, part.keys) for question in every for part in question.parts})
     split = shares(parts, together)
     left = 1 - sum((opened.together for opened in split), Fraction(0))

@@ -61,6 +61,11 @@ class OpenPart:
         return tuple(m for m, counts in kinds if counts and self.rows and not m.arguments[0].is_unit)
 
     @property
+    def by_values(self) -> tuple[LoweredMeasure, ...]:
+        """The measures for which something is chosen by their values."""
+        return (*(self.part.measures[place] for place in (*self.clipped, *self.values)), *self.distinct)
+
+    @property
     def clips(self) -> int:
         """How many clips are chosen, one ascent each: of rows, of rows where values are typical, then of measures."""
         return self.rows + bool(self.typical) + len(self.clipped)

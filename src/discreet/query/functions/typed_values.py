@@ -49,6 +49,8 @@ class TypedColumn:
     """Whether it was computed from values that were moved into their declared bounds."""
     untyped: bool = False
     """Whether it is text of a file without types, of which nobody said anything: how it is used decides its kind."""
+    never: bool = False
+    """Whether it is made of a column by whose values nothing may be chosen."""
 
 
 @dataclass(frozen=True, slots=True)

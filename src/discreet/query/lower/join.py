@@ -261,6 +261,7 @@ def _united(columns: list[Typed], name: str) -> tuple[TypedColumn, list[Expressi
         copies=max(c.copies for c in columns),
         declared=declared,
         untyped=all(c.untyped for c in columns),
+        never=any(c.never for c in columns),
     )
     return column, [c.lowered for c in columns]
 

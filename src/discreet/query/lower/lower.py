@@ -54,7 +54,7 @@ from discreet.query.plan.nodes import (
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Boolean, Kind, Number, Real, Temporal, TimeOfDay
 from discreet.query.typing.declared_bounds import bounded, notes
-from discreet.query.typing.infer import predicate, typed
+from discreet.query.typing.infer import NEVER_HINT, predicate, reads_never, typed
 from discreet.query.typing.refine import meet
 from discreet.query.typing.released import Sort, check_outcome, sort_of_kind
 from discreet.query.typing.untyped import as_cells, as_number
@@ -89,6 +89,8 @@ class LoweredMeasure(Remembers):
     """Of a mean with a clip, in cells: about where its values lie."""
     unknown: str = ""
     """Why nothing can be said: then no statistic is released for it, and its value is NULL."""
+    never: bool = False
+    """Whether nothing may be chosen by its arguments."""
 
     def __hash__(self) -> int:
         """Computed once: choices, recipes and shares are looked up by their measure again and again."""
@@ -246,6 +248,8 @@ def _key(key: Key, source: Lowered, catalog: Catalog, *, ranked: bool) -> Lowere
     x = narrow_key(x, source.relation, source.fields)
     if x.keys == ():
         refuse(f"WHERE leaves no key of {quoted(key.name)} that could be answered{_those_listed(x, catalog)}")
+    if x.never and x.keys is None and x.keys_from is None:
+        raise Unsupported(f"groups by {quoted(key.name)} that are chosen from its values", NEVER_HINT)
     return LoweredKey(key.name, x)
 
 
@@ -284,7 +288,8 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
     if made.measure.aggregate is not Aggregate.COUNT_UNITS:  # rows without a partner have no unit
         values = tuple(x.lowered for x in made.arguments)
         check_unchanged(measure.aggregate.name, source.absent, values, made.where)
-    return made
+    never = any(reads_never(x, source.fields) for x in measure.arguments)
+    return replace(made, never=True) if never else made
 
 
 def _measured(measure: Measure, source: Lowered) -> LoweredMeasure:

@@ -33,7 +33,7 @@ from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Aggregate, Measure, PerUnit, Project, Relation
 from discreet.query.plan.types import LARGEST, Boolean, Kind, Number, Real
 from discreet.query.typing.declared_bounds import bounded
-from discreet.query.typing.infer import predicate, typed
+from discreet.query.typing.infer import predicate, reads_never, typed
 from discreet.query.typing.untyped import as_number
 
 COUNTED = Number(Fraction(1), 0, LARGEST)
@@ -99,6 +99,15 @@ def _measure(
     measure: Measure, fields: Mapping[str, TypedColumn], place: int
 ) -> tuple[list[Measure], Expression, TypedColumn]:
     """The lowered measures, the column that is made of them, and its kind."""
+    measures, cells, column = _made(measure, fields, place)
+    of_values = measure.aggregate not in (Aggregate.COUNT, Aggregate.COUNT_DISTINCT)
+    never = of_values and any(reads_never(x, fields) for x in measure.arguments)
+    return measures, cells, replace(column, never=True) if never else column
+
+
+def _made(
+    measure: Measure, fields: Mapping[str, TypedColumn], place: int
+) -> tuple[list[Measure], Expression, TypedColumn]:
     name, aggregate = measure.name, measure.aggregate
     what = aggregate.name
     if aggregate not in _ALLOWED:

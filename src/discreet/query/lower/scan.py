@@ -44,6 +44,7 @@ def scan(relation: Scan, catalog: Catalog, *, bare: bool = False, stored: Column
             keys_from=(name, column) if given.public and declared_field.keys is None else None,
             declared=None if declared == kind else declared,
             untyped=schema.stored[column] == Stored(StoredKind.TEXT, untyped=True),
+            never=column in given.columns and given.columns[column].never,
         )
         read = as_stored(column, schema) if schema.is_whole(column) else _read(column, schema.stored[column], kind)
         read = read if declared_field.nullable else _filled(read, declared_field.kind)

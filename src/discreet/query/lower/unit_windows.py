@@ -110,6 +110,7 @@ def _valued(
     if function in _PLACES or not 1 <= len(arguments) <= (3 if function in _NEIGHBOURS else 1):
         refuse(f"{what} takes {'no argument' if function in _PLACES else 'a column'}")
     x = typed(arguments[0], fields)
+    never = x.never
     if is_null_literal(x):
         refuse(f"{what} of NULL has no value")
     if function in _TOTALS - {"count"} and x.untyped:
@@ -118,16 +119,16 @@ def _valued(
         return [replace(window, arguments=(present(x).lowered,))], column, TypedColumn(COUNTED, nullable=False)
     if function == "sum":
         x, kind = sum_of(x)
-        return [replace(window, arguments=(x.lowered,))], column, TypedColumn(kind)
+        return [replace(window, arguments=(x.lowered,))], column, TypedColumn(kind, never=never)
     if function == "avg":
         total, many = f"{UNIT}_sum_{place}", f"{UNIT}_count_{place}"
         x, cells, kind = mean_of(x, Column(total), Column(many))
-        pair = (("sum", total), ("count", many))
-        return [replace(window, name=n, function=f, arguments=(x.lowered,)) for f, n in pair], cells, TypedColumn(kind)
+        pair, of = (("sum", total), ("count", many)), TypedColumn(kind, never=never)
+        return [replace(window, name=n, function=f, arguments=(x.lowered,)) for f, n in pair], cells, of
     if function in _TOTALS and isinstance(x.kind, (Real, Boolean)):
         refuse(f"{what} per unit needs a number with bounds, text, a date or a time; {bound(x)}")
     x = as_cells(x)
-    value = replace(x.column, nullable=True, is_unit=False, origin=None)
+    value = replace(x.column, nullable=True, is_unit=False, origin=None, never=never)
     if function not in _NEIGHBOURS:
         return [replace(window, arguments=(x.lowered,))], column, value
     offset = Literal(1 if len(arguments) == 1 else _rows(arguments[1], what))

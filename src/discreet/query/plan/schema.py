@@ -29,7 +29,7 @@ from discreet.query.plan.public_totals import PublicTotals, check_totals
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, TimeOfDay, Timestamp, Value
 from discreet.shown import brief
 
-AUTO = "auto"
+AUTO, NEVER = "auto", "never"
 UNDECLARED: str | None = AUTO
 """What ``max_rows`` is where nobody says it: chosen for each question."""
 MAX_ROWS = 10
@@ -92,6 +92,8 @@ class Declared:
     nullable: bool = True
     auto: bool = False
     """Whether each query chooses its bounds, in its own charge: the same as saying nothing of the column."""
+    never: bool = False
+    """Whether no query may choose bounds, a clip or groups by its values."""
     other: Value = None
     """One of the keys, as which all values that are not listed are read."""
 
@@ -102,6 +104,8 @@ def bounds(low: ExactNumber | date, high: ExactNumber | date | None = None, *, n
     """A column of numbers, dates or times between two public bounds; what lies beyond is aggregated as the nearest one.
 
     A day as the upper bound of times means all of that day. ``bounds("auto")``: each query chooses them.
+    ``bounds("never")``: no query may choose anything by the values of this column, so sums, means and groups of it are
+    refused, before anything is charged; it may stand in conditions, and ``COUNT`` counts it.
     ``nullable=False`` says that every row has a value: a NULL is then read as the value between the bounds that is
     nearest to 0 (the first day or time), in every aggregate.
 
@@ -110,10 +114,10 @@ def bounds(low: ExactNumber | date, high: ExactNumber | date | None = None, *, n
     >>> bounds("2024-01-01", "2024-12-31").high
     datetime.date(2024, 12, 31)
     """
-    if low == AUTO:
+    if low in (AUTO, NEVER):
         if high is not None:
-            raise BadParameter("high", high, 'must be left out: with "auto" both bounds are chosen')
-        return Declared(nullable=nullable, auto=True)
+            raise BadParameter("high", high, f'must be left out: "{low}" is said of both bounds')
+        return Declared(nullable=nullable, auto=low == AUTO, never=low == NEVER)
     if high is None:
         raise BadParameter("high", None, 'must be given, or say dp.bounds("auto")')
     first, last = _moment("low", low), _moment("high", high)

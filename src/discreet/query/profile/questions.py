@@ -119,8 +119,10 @@ def table_questions(
     for column in columns or ():
         if column not in fields:
             raise BadParameter("columns", column, f"must be columns of {name}: {', '.join(fields)}")
+        if fields[column].never:
+            raise BadParameter("columns", column, 'must not be declared as dp.bounds("never")')
     questions = [rows_per_unit(source.relation, source.unit_kind, source.tables, importance=8.0)] if sizes else []
-    for column in fields if columns is None else columns:
+    for column in [name for name, field in fields.items() if not field.never] if columns is None else columns:
         field = fields[column]
         typed = Typed(field.kind, field.nullable, field.keys, field.unknown, lowered=Column(column))
         if field.keys is not None or field.unknown:

@@ -16,7 +16,7 @@ from discreet.errors import BadQuestion
 from discreet.query.functions.comparison import literal_date, literal_time, truth_of
 from discreet.query.functions.typed_values import Typed, TypedColumn, at, plain, refuse
 from discreet.query.plan.evaluate import evaluate, is_plain_text
-from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
 from discreet.query.plan.names import quoted
 from discreet.query.plan.types import LARGEST, Boolean, Number, Real, Text
 from discreet.query.typing.declared_bounds import apply
@@ -52,11 +52,25 @@ def typed(expression: Expression, fields: Mapping[str, TypedColumn], *, keyed: b
     if isinstance(expression, Literal):
         return typed_
     if not isinstance(expression, Column):
-        typed_ = replace(plain(typed_), unknown=may_select(typed_, fields))
+        never = reads_never(expression, fields)
+        typed_ = replace(plain(typed_), unknown=may_select(typed_, fields), never=never)
     if isinstance(typed_.kind, Real) or typed_.is_unit:
         return typed_
     keys = keys_of(typed_, work.size(typed_.lowered), fields) if keyed else None
     return replace(typed_, keys=keys, copies=work.copies(typed_.lowered))
+
+
+NEVER_HINT = (
+    'the owner has declared dp.bounds("never"): nothing is chosen by these values. COUNT counts them; for more, the '
+    "owner declares bounds or keys, and max_rows"
+)
+
+
+def reads_never(expression: Expression, fields: Mapping[str, TypedColumn]) -> bool:
+    """Whether it is made of a column by whose values nothing may be chosen."""
+    return any(field.never for field in fields.values()) and any(
+        name in fields and fields[name].never for name in columns(expression)
+    )
 
 
 def predicate(expression: Expression, fields: Mapping[str, TypedColumn], what: str) -> Typed:
