@@ -210,6 +210,24 @@ def test_people_who_come_more_often_than_they_may_stop_to_count() -> None:
     assert [found.advance(day(i)).today["n"][0] for i in range(5)] == [1, 1, 0, 0, 1]
 
 
+def test_nobody_is_counted_anew_under_an_id_of_another_type(tmp_path: Path) -> None:
+    """7 and "7" are two units: a table that was stored again would count everybody's days from the start."""
+    numbers = table_of(MANY)
+    text = numbers.set_column(0, "patient", numbers.column("patient").cast("string"))
+    real = numbers.set_column(0, "patient", numbers.column("patient").cast("float64"))
+
+    def opened(rows: Any) -> Board:
+        own = session(rows, budget=dp.ZCDP(9), ledger=str(tmp_path / "budget.db"))
+        return own.continual(SQL, by="day", horizon=4, days=1, rho=1, name="clinics")
+
+    first = opened(numbers).advance(day(0)).today
+    with pytest.raises(BadParameter, match="must be stored as numbers"):
+        opened(text)
+    board = opened(real)  # whole numbers stay the same units
+    assert board.on(day(0)).today.rows == first.rows
+    assert board.advance(day(1)).total["n"] == pytest.approx(first["n"], abs=60), "nobody may come twice"
+
+
 def test_what_could_not_be_kept_is_not_shown_and_the_board_stops() -> None:
     class Full(MemoryBoard):
         def advance(self, position: int, state: bytes, step: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
 from discreet.query.estimate.statistics import Rows, Statistic, Units, paid_with
 from discreet.query.lower.lower import UNIT
 from discreet.query.plan.expressions import Column
-from discreet.query.plan.types import Value
+from discreet.query.plan.types import Text, Value
 from discreet.query.plan.work import Exact, UnitSums, Work, WorkKey
 
 _WHOSE = "__whose"
@@ -66,6 +66,8 @@ class TablePlan:
     days: int
     """On how many days of the horizon a unit is counted."""
     budget: Pure | ZCDP
+    unit_kind: Literal["text", "numbers"]
+    """What names units: 7 and "7" are two, so that whoever is counted must go by one of them on all days."""
 
     @property
     def horizon(self) -> int:
@@ -190,6 +192,7 @@ def plan_table(
         strategy=strategy,
         days=most,
         budget=budget,
+        unit_kind="text" if isinstance(prepared.asked.unit_kind, Text) else "numbers",
     )
 
 

@@ -323,6 +323,7 @@ class Board:
             # the hash of a state is in the ledger for all to see: without a salt one could try who was counted
             "salt": secrets.token_hex(32),
             "plan": self._plan.fingerprint(),
+            "units": self._plan.unit_kind,
             "days": [day.isoformat() for day in days],
             "streams": [stream.state() for stream in self._streams],
             "sums": [[line.tolist() for line in lines] for lines in sums],
@@ -338,6 +339,9 @@ class Board:
             raise BadParameter(
                 "question", "another one", "must be that of the dashboard, with the same bounds, keys and caps"
             )
+        before, now = body.get("units", self._plan.unit_kind), self._plan.unit_kind
+        if before != now:  # whoever used up their days under one name would begin anew under the other
+            raise BadParameter("unit", now, f"must be stored as {before}, as on the days before")
         self._days = [date.fromisoformat(day) for day in body["days"]]
         self._sums = [[np.array(line) for line in sums] for sums in body["sums"]]
         for stream, state in zip(self._streams, body["streams"], strict=True):

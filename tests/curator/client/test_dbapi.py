@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from inspect import isclass
 from typing import Any
@@ -159,6 +159,7 @@ def test_pandas_reads_it(connection: Connection) -> None:
         ("'; DROP TABLE x; --", "'''; DROP TABLE x; --'"),
         (date(2025, 1, 2), "DATE '2025-01-02'"),
         (datetime(2025, 1, 2, 3, 4, 5), "TIMESTAMP '2025-01-02 03:04:05'"),
+        (datetime(2025, 1, 2, 3, tzinfo=timezone(timedelta(hours=5))), "TIMESTAMP '2025-01-01 22:00:00'"),
     ],
 )
 def test_a_parameter_is_one_literal(value: object, text: str) -> None:

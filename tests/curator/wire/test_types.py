@@ -35,6 +35,7 @@ def test_parameters_become_literals() -> None:
     assert literal(b"\0\0\0\x05", 23, 1) == "5"
     assert literal(struct.pack("!i", 1), 1082, 1) == "DATE '2000-01-02'"
     assert literal(b"2025-01-02 03:04:05", 1114, 0) == "TIMESTAMP '2025-01-02 03:04:05'"
+    assert literal(b"2025-01-02 03:04:05+02:00", 1184, 0) == "TIMESTAMP '2025-01-02 01:04:05'"
 
 
 @pytest.mark.parametrize(

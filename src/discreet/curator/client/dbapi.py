@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import time as _time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -347,12 +347,20 @@ def literal(value: Any) -> str:
     if isinstance(value, int | float | Decimal):
         return _number(value)
     if isinstance(value, datetime):
-        return f"TIMESTAMP '{value.replace(tzinfo=None).isoformat(sep=' ')}'"
+        return f"TIMESTAMP '{_in_utc(value).isoformat(sep=' ')}'"
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, str) and "\0" not in value:
         return "'" + value.replace("'", "''") + "'"
     raise DataError(f"a {type(value).__name__} cannot be part of a query")
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """A moment as the service has them: in UTC, which is not written."""
+    try:
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        raise DataError("a moment of a query lies in the years 1 to 9999") from None
 
 
 def _number(value: int | float | Decimal) -> str:
