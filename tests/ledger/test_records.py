@@ -18,15 +18,22 @@ from discreet.ledger.record_base import CustomRecord
 from discreet.ledger.records import (
     KINDS,
     AcknowledgeRecord,
+    AnalystRecord,
     CappedSums,
     ChargeRecord,
     Expected,
+    GrantRecord,
     LedgerRecord,
+    RevokeRecord,
     Sums,
+    _adds_up,
     apply_entry,
     read_record,
 )
-from discreet.ledger.state import State
+from discreet.ledger.state import Analyst, Population, State
+from discreet.privacy.budgets.currency import Limits, add
+from discreet.privacy.promises.measures import Approx, Pure
+from discreet.privacy.promises.neighbours import Neighbours
 from tests.helpers.ledger_places import Place
 
 STORED = ["ledger_v1.jsonl", "ledger_streams.jsonl"]
@@ -184,3 +191,69 @@ def test_an_entry_that_is_refused_changes_nothing() -> None:
 
 def test_capped_sums_are_sums_with_a_limit() -> None:
     assert [field.name for field in fields(CappedSums)] == [*(field.name for field in fields(Sums)), "limit"]
+
+
+def amounts(*texts: str) -> tuple[Fraction, ...]:
+    return tuple(map(Fraction, texts))
+
+
+@pytest.fixture
+def state() -> State:
+    """Of a town's budget of 1, 3/10 are spent: 1/10 by ann, whose cap is 1/2, and 1/5 by bob, who has none."""
+    town = Population("town", Pure(1), None, Fraction(1, 2), Limits(amounts("1")), Neighbours.ADD_REMOVE, "one person")
+    made = State(populations={"town": town}, analysts={"ann": Analyst("ann"), "bob": Analyst("bob")})
+    made.caps |= {("town", "ann"): Limits(amounts("1/2")), ("town", "bob"): None}
+    made.spent |= {("town", None): amounts("3/10"), ("town", "ann"): amounts("1/10"), ("town", "bob"): amounts("1/5")}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("who", "before", "price", "after", "limit", "words"),
+    [
+        ("ann", "1/10", "2/5", "1/2", "1/2", None),  # all of the cap
+        ("ann", "1/10", "2/5", "1/2", "1", "names another one"),
+        ("ann", "1/10", "2/5", "1/2", None, "names another one"),
+        ("ann", "1/10", "41/100", "51/100", "1/2", "goes over a cap"),
+        ("ann", "0", "2/5", "2/5", "1/2", "sums are wrong"),  # adds up, but not from what was spent
+        ("ann", "1/10", "2/5", "2/5", "1/2", "sums are wrong"),  # from what was spent, but does not add up
+        ("bob", "1/5", "9", "46/5", None, None),  # the town's budget is another account
+        ("bob", "1/5", "9", "46/5", "1", "names another one"),
+        (None, "3/10", "7/10", "1", "1", None),
+        (None, "3/10", "8/10", "11/10", "1", "goes over a cap"),
+    ],
+)
+def test_sums_are_the_states_own_and_within_the_limit_that_holds(  # noqa: PLR0917 - a column of the table each
+    state: State, who: str | None, before: str, price: str, after: str, limit: str | None, words: str | None
+) -> None:
+    sums = CappedSums(amounts(before), amounts(after), None if limit is None else amounts(limit))
+    if words is None:
+        sums.check(state, ("town", who), amounts(price))
+        Sums(sums.before, sums.after).check(state, ("town", who), amounts(price))
+    else:
+        with pytest.raises(Broken, match=words):
+            sums.check(state, ("town", who), amounts(price))
+
+
+def test_a_sum_that_was_rounded_up_is_no_more_than_its_own_rounding() -> None:
+    """Fractions that would grow for ever are a hair more, always the same; a hair less is no sum."""
+    before, price = amounts("1/3"), (Fraction(1, 3**40),)
+    sum_of_both = add(before, price)
+    assert _adds_up(before, price, sum_of_both)
+    assert _adds_up(before, price, (before[0] + price[0],))
+    assert not _adds_up(before, price, (sum_of_both[0] + Fraction(1, 10**40),))
+    assert not _adds_up(before, price, (before[0],))
+
+
+def test_what_acts_about_people_do(state: State) -> None:
+    entry = read_entry(V1[0])
+    RevokeRecord("ann", "left").apply(state, entry)
+    assert [analyst.revoked for analyst in state.analysts.values()] == [True, False]
+    GrantRecord("bob", "town", Pure("1/4"), amounts("1/4")).apply(state, entry)
+    assert state.caps["town", "bob"] == Limits(amounts("1/4"))
+    assert state.analysts["bob"].caps == {"town": Pure("1/4")}
+    with pytest.raises(Broken, match="another currency"):
+        GrantRecord("bob", "town", Approx("1/4", "1e-9"), amounts("1/4", "1/1000000000")).apply(state, entry)
+    with pytest.raises(Broken, match="a second time"):
+        AnalystRecord("bob").apply(state, entry)
+    AnalystRecord("zoe").apply(state, entry)
+    assert state.analysts["zoe"] == Analyst("zoe")

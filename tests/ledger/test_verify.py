@@ -372,5 +372,7 @@ def test_a_head_or_receipt_of_another_ledger_is_named(lite: Place, tmp_path: Pat
         HeadFile(Path(lite.head)).replace(head)
         (problem,) = lite.verify().problems
         assert problem.startswith(told)
+    Path(lite.head).write_bytes(b"x")
+    assert lite.verify().problems == ("the head file cannot be understood",)
     Path(lite.head).unlink()
     assert lite.verify().problems == ("the head file is missing",)

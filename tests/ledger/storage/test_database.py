@@ -201,3 +201,11 @@ def test_another_process_cannot_use_an_open_ledger(lite: Place, monkeypatch: pyt
             store.prune([])
         monkeypatch.undo()
         assert ask(ledger, "a").fresh
+
+
+def test_a_closed_ledger_leaves_one_file(lite: Place) -> None:
+    """Connections that write charges and those that store answers are closed: the last one takes the log along."""
+    with prepared(lite) as ledger:
+        answered(ledger, "a")
+        assert Path(f"{lite.location}-wal").exists()
+    assert not Path(f"{lite.location}-wal").exists()

@@ -56,3 +56,42 @@ def test_lines_say_which_entries_have_a_stored_answer(lite: Place) -> None:
             kinds = [(read_entry(line).kind, stored) for line, stored in tx.texts()]
         assert [stored for kind, stored in kinds if kind == "charge"] == [True, False]
         assert not any(stored for kind, stored in kinds if kind != "charge")
+
+
+@pytest.mark.parametrize("edit", ["DELETE FROM discreet_head", "UPDATE discreet_head SET sequence = 'seven'"])
+def test_a_ledger_that_has_lost_its_head_is_not_gone_on_with(lite: Place, edit: str) -> None:
+    with prepared(lite) as ledger:
+        lite.run(edit)
+        with ledger._journal.database.read() as tx, pytest.raises(LedgerMismatch, match="lost its head"):
+            tx.head()
+        with pytest.raises(LedgerMismatch, match="lost its head"):
+            ask(ledger, "a")
+    assert "the ledger has lost its head" in lite.verify().problems
+
+
+def test_lines_are_chosen_by_what_they_are_about(lite: Place) -> None:
+    """After a number, so many of them, of a kind or a person, and charges that still wait for their answer."""
+    with prepared(lite) as ledger:
+        answered(ledger, "a")
+        ask(ledger, "b")
+        ask(ledger, "c", analyst="bob")
+        with ledger._journal.database.read() as tx:
+
+            def sequences(**only: Any) -> list[int]:
+                return [read_entry(line).sequence for line, _ in tx.texts(**only)]
+
+            every = sequences()
+            assert every == list(range(1, tx.head()[0] + 1))
+            assert sequences(after=every[-2]) == every[-1:]
+            assert sequences(limit=0) == []
+            assert sequences(limit=2) == every[:2]
+            assert sequences(kind="charge") == every[-3:]
+            assert sequences(kind="charge", analyst="bob") == every[-1:]
+            assert sequences(open_only=True) == every[-2:]
+            assert sequences(kind=None) == every
+            first = tx.texts(kind="charge")[0][0]
+            token = read_record(read_entry(first)).columns("ann").token
+            assert token is not None
+            assert tx.by_token(token) == first
+            assert tx.by_token("no such") is None
+            assert tx.hash_at(every[-1] + 1) is None

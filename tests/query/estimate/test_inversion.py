@@ -134,3 +134,27 @@ def test_the_normal_law_is_taken_for_deviations_of_a_cell_or_more(squares: tuple
     deviation = math.sqrt(9 * squares[0] + 4 * squares[1])
     expected = deviation * 1.959963984540054 + 5 if normal else deviation * math.sqrt(2 * math.log(40))
     assert error == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("start", "slope", "found"),
+    [
+        (0.0, 0.0, (2.0, 5.0)),  # the same everywhere: all of the piece, or nothing
+        (-1.0, 0.0, (2.0, 5.0)),
+        (1.0 + 1e-8, 0.0, (math.inf, -math.inf)),
+        (-1.5, 0.0, (math.inf, -math.inf)),
+        (-3.0, 1.0, (2.0, 4.0)),
+        (3.0, -1.0, (2.0, 4.0)),
+        (-4.0, 1.0, (3.0, 5.0)),
+        (-3.5, 1.0, (2.5, 4.5)),
+        (-6.0, 1.0, (5.0, 5.0)),
+        (-6.1, 1.0, (math.inf, -math.inf)),
+        (-0.9, 1.0, (math.inf, -math.inf)),
+        (-35.0, 10.0, (3.4, 3.6)),
+    ],
+)
+def test_where_a_line_is_near_0_on_a_piece(start: float, slope: float, found: tuple[float, float]) -> None:
+    """|start + slope θ| <= 1 for θ from 2 to 5."""
+    one = [np.array([value]) for value in (start, slope, 2.0, 5.0, 1.0)]
+    first, last = _solved(*one)
+    assert (float(first[0]), float(last[0])) == pytest.approx(found)

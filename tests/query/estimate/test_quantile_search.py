@@ -4,6 +4,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import exp, log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from discreet.query.estimate.statistics import Bins, QuantileCells
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.schema import Caps
+from discreet.randomness import SystemBits
 
 LEVELS = [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)]
 WEIGHT = 2
@@ -236,3 +238,19 @@ def test_cells_that_are_no_fewer_than_the_bins_are_never_better(levels: tuple[Fr
 def test_levels_are_inside_and_not_too_fine(level: str, searched: bool) -> None:
     tree = tree_of(bins(4096), Noise.LAPLACE)
     assert is_better(4096, (Fraction(level),), tree, gaussian=False) is searched
+
+
+class Best:
+    """Stands for a choice without noise."""
+
+    @staticmethod
+    def draw(scores: Any, _: object) -> int:
+        return int(np.argmax(scores))
+
+
+@pytest.mark.parametrize(("shift", "stretch"), [(15, (1, 2)), (0, (1, 1)), (39, (0, 3)), (5, (1, 2))])
+def test_a_stretch_reaches_as_far_on_either_side(shift: int, stretch: tuple[int, int]) -> None:
+    """Half of 40 rows are 20: with a shift of 15 halves, the ends lie where 12.5 and 27.5 rows are below."""
+    choice: Any = Best()
+    found = Search(choice, Fraction(1, 2), shift, events.Pure(1))
+    assert found.stretch(np.array([10, 10, 10, 10]), SystemBits()) == stretch

@@ -116,6 +116,6 @@ def test_lists_and_tuples_differ_and_what_is_too_deep_has_no_code() -> None:
     deep: Any = 7
     for _ in range(50):
         deep = (deep,)
-    assert code(deep) is not None
     for wrap in (lambda row: (row,), lambda row: [row], lambda row: {"a": row}):
+        assert code(wrap(deep)) is not None
         assert code(wrap(wrap(deep))) is None

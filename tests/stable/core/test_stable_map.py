@@ -86,3 +86,12 @@ def test_a_chain_behind_something_else_keeps_all_its_maps() -> None:
     assert (first >> rest)([0, 5]) == [2]
     assert len((first >> rest).maps) == 4
     assert [m.bounds for m in (first >> rest).maps[1:]] == [m.bounds for m in rest.maps]  # type: ignore[attr-defined]
+
+
+def test_what_stands_behind_a_chain_is_what_stands_behind_its_last_map() -> None:
+    """Rows come or go before a fixed size, and are changed behind it: a price by the other metric would be half."""
+    filtered, sized = stable.filter(bool), stable.resize(3, fill=0)
+    chain = filtered >> sized
+    assert filtered.output_metric != sized.output_metric
+    assert (chain.input_metric, chain.output_metric) == (filtered.input_metric, sized.output_metric)
+    assert chain.output_domain == sized.output_domain != filtered.output_domain

@@ -74,3 +74,16 @@ def test_a_cut_in_row_order_is_refuted() -> None:  # E5 of the attack catalogue
 def test_what_is_refused(build: Callable[[], Any], message: str) -> None:
     with pytest.raises(BadParameter, match=message):
         build()
+
+
+@pytest.mark.parametrize(
+    ("fill", "fits"), [(2, True), (5, True), (1, False), (6, False), (2.5, False), (True, False), ("2", False)]
+)
+def test_a_fill_is_a_row_like_those_before_it(fill: Any, fits: bool) -> None:
+    """Both ends of what a clip leaves are; whatever counts rows behind it takes each for one of them."""
+    clipped = stable.clip(2, 5)
+    if fits:
+        assert (clipped >> stable.resize(3, fill=fill))([9]) in ([5, fill, fill], [fill, fill, 5])
+    else:
+        with pytest.raises(BadParameter, match="fill"):
+            clipped >> stable.resize(3, fill=fill)
