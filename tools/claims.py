@@ -356,6 +356,8 @@ CARRIED = {
     "an answer, or a preview of one: what its mechanism or query states": (
         "answer.Answer", "answer.GivenValue", "query.answer.answer.TableAnswer", "query.answer.preview.Preview",
         "query.profile.profile.Profile", "session.regress.RegressionPreview",
+        "session.stored_answers.StoredAnswer", "session.stored_answers.ReleaseRequest",
+        "curator.http.responses.LibraryLine", "curator.service.open_datasets.MadePreview",
         "learning.inference.comparisons.TestResult", "learning.inference.survival.SurvivalCurve",
         "curator.client.remote_answer.RemotePreview",
         "curator.client.remote_answer.RemoteAnswer", "curator.client.remote_board.RemoteBoard",

@@ -119,7 +119,7 @@ class Preview:
             f"{column.name}: {column.bar} ({self.confidence:.0%}){column.when and f' {column.when}'}"
             for column in self.columns
         ]
-        return visible("\n".join([self._price(), *bars, *self._remarks()]))
+        return visible("\n".join([*self._head(), *bars, *self._remarks()]))
 
     __repr__ = __str__
 
@@ -127,14 +127,17 @@ class Preview:
         head = f"<th></th><th>confidence interval ({self.confidence:.0%})</th><th></th>"
         rows = ((column.name, column.bar, column.when) for column in self.columns)
         body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        remarks = "<br>".join(html.escape(line) for line in (self._price(), *self._remarks()))
+        remarks = "<br>".join(html.escape(line) for line in (*self._head(), *self._remarks()))
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{remarks}</small>"
 
     def _price(self) -> str:
         if not self.affordable:
             return f"costs {self.cost}, which is more than is left ({self.remaining})"
-        more = "" if self.more is None else f", about {self.more:,} more like this"
-        return f"costs {self.cost}; {self.remaining} would be left{more}"
+        return f"costs {self.cost}; {self.remaining} would be left"
+
+    def _head(self) -> list[str]:
+        more = [] if self.more is None else [f"then about {self.more:,} more like this fit into the budget"]
+        return [self._price(), *more]
 
     def _remarks(self) -> list[str]:
         lines = []
