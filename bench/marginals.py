@@ -163,6 +163,7 @@ def main() -> None:
         sizes, sets = json.loads(given.mbi)
         print(by_mbi(sizes, [tuple(c) for c in sets]))
         return
+    run("8 x 3 values, <= 2-way", [3] * 8, 2)
     run("12 x 3 values, <= 3-way", [3] * 12, 3)
     run("12 x 3 values, <= 2-way", [3] * 12, 2)
     run("10 x 6 values, <= 3-way", [6] * 10, 3)

@@ -14,6 +14,7 @@ from discreet.engines.memory.engine import memory
 from discreet.errors import EngineFailed, OverBudget
 from discreet.privacy.promises import events
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.derived import kept_numbers
 from discreet.session.count_tables import IN_COMMON, CountTables, TablesStep
 from discreet.session.price import Price
 from discreet.session.program import QueryStep
@@ -179,6 +180,17 @@ def test_complete_keys_add_up_and_their_bars_are_those_of_their_noise() -> None:
         squares += (both.values[0] - exact) ** 2 / float(both.noised.variance)
     low, high = (float(chi2.ppf(level, 150)) for level in (5e-7, 1 - 5e-7))
     assert low < squares < high < 4 * squares
+
+
+def test_no_sums_of_groups_are_derived_from_noise_that_groups_have_in_common() -> None:
+    """Beside it, a query by itself: the noises of its groups are independent, and sums of them have a known law."""
+    own = session(dp.ZCDP(10))
+    tables = own.workload(texts()).release(rho=1)
+    apart = own.sql(texts([("owns", "town")])[0]).release(rho=1)
+    assert [kept_numbers(table) for table in tables] == [[{}]] * len(SETS)
+    kept = kept_numbers(apart)
+    assert kept is not None
+    assert len(kept[0]) == 1
 
 
 class Failing(Counted):

@@ -65,8 +65,11 @@ class Estimate:
 
     @property
     def own_noise(self) -> Noised | None:
-        """The noise that alone is in each entry; None where it was selected for its noise, or fitted from several."""
-        return self.noised if len(self.law) == 1 and self.law[0].weight == 1 else None
+        """The noise that alone is in each entry, and there independent of others; None where it was selected for its
+        noise, fitted from several, or is common to entries.
+        """
+        alone = len(self.law) == 1 and self.law[0].weight == 1 and not self.law[0].noise.common
+        return self.noised if alone else None
 
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """An interval for each entry that holds the exact one with probability 1 - miss."""

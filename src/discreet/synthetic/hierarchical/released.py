@@ -64,14 +64,7 @@ FROM_DATA = (
 
 @dataclass(frozen=True, eq=False)
 class PublishedTables:
-    """The tables of a publication.
-
-    >>> from discreet.synthetic.hierarchical.plan import publication
-    >>> print(publish({"sex": ["f", "f", "m"]}, publication(["sex", []]), rho=10**6, domain={"sex": ["f", "m"]}))
-    2 tables that add up, in whole numbers, for rho 1000000.0
-      table(0)  sex: 3 numbers, estimates ± 0.0016 (95%)
-      table(1)  total: 1 number, estimates ± 0.0018 (95%)
-    """
+    """The tables of a publication."""
 
     plan: HierarchicalPlan
     estimates: Estimates
@@ -89,15 +82,6 @@ class PublishedTables:
             cells, error = prod(self.count(i).shape), 1.96 * float(np.max(self.deviation(i)))
             lines.append(f"{i}: {self.name(i)}, {how_many(cells, 'numbers')}, up to ± {significant(error, 2)} (95%)")
         return visible("\n".join([*lines, *(str(note) for note in self.notes[:1])]))
-
-    def __str__(self) -> str:
-        times, many = NormalDist().inv_cdf(0.975), len(self)
-        lines = [f"{many} table{'s' * (many > 1)} that add up, in whole numbers, for {self.promise}"]
-        for i, published in enumerate(self.plan.tables):
-            bar, cells = times * float(self.deviation(i).mean()), self.plan.cells_of(published)
-            numbers = f"{cells:,} number{'s' * (cells > 1)}, estimates ± {significant(bar, 2)} (95%)"
-            lines.append(f"  table({i})  {self.plan.name_of(published)}: {numbers}")
-        return "\n".join([*lines, *map(str, self.notes)])
 
     def __len__(self) -> int:
         return len(self.plan.tables)
