@@ -71,7 +71,7 @@ def test_every_attack_in_the_catalogue_names_tests_that_exist() -> None:
 def test_the_limits_page_names_what_is_not_promised() -> None:
     """Timing, randomness, owners' declarations, memory, deadlines, restored ledgers, systems: each has its line."""
     page = (ROOT / "docs" / "explanation" / "limits.md").read_text()
-    titles = " ".join(re.findall(r"^- \*\*(.+?)\*\*", page, re.MULTILINE)).casefold()
+    titles = " ".join(re.findall(r"^\| \*\*(.+?)\*\*", page, re.MULTILINE)).casefold()
     for word in ("timing", "memory", "deadlines", "restored ledgers", "csv", "windows", "declarations", "machine"):
         assert word in titles, word
 

@@ -51,7 +51,8 @@ def test_a_clean_tree_with_notes_is_released(tree: Path) -> None:
         ("new.py", "x = 1\n", "uncommitted"),
         ("CHANGELOG.md", "# Changelog\n\n## 0.9 - 2026-11-18\n- Old.\n", "no section"),
         ("CHANGELOG.md", "# Changelog\n\n## 1.0 - 2026-11-18\n\n## 0.9 - 2026-01-01\n- Old.\n", "no section"),
-        ("changes/+a.fixed.md", "Tables: a fault.\n", "still holds"),
+        ("changes/+a.fixed.md", "Tables: a fault.\n", "still holds 1 notes, such as +a.fixed.md: raise the version"),
+        ("CHANGELOG.md", "# Changelog\n\n## 1.0 - 2026-11-19\n- New.\n\n## 1.0 - 2026-11-18\n- Old.\n", "2 sections"),
         ("CITATION.cff", "version: 0.9\n", "CITATION"),
     ],
 )

@@ -160,6 +160,19 @@ def test_parameters_are_described() -> None:
     assert not kept - names, "meanings of parameters that are gone"
 
 
+WITH_INNER_IMPORTS = 16
+"""Pages whose example imports from an inner module, mostly events, which no package exports. It may only fall."""
+
+
+def test_examples_import_what_is_public() -> None:
+    pages = {symbol.path: symbols.page(symbol).split("## Methods")[0] for symbol in symbols.symbols()}
+    lines = {path: re.findall(r"(?m)^>>> (from discreet\b.*)$", page) for path, page in pages.items()}
+    for line in {line for each in lines.values() for line in each}:
+        exec(line, {})  # noqa: S102 - the imports of our own docstrings
+    inner = [path for path, each in lines.items() if any(line.split()[1].count(".") > 1 for line in each)]
+    assert len(inner) <= WITH_INNER_IMPORTS, inner
+
+
 def test_signatures_are_read_as_they_are_written() -> None:
     def some(first: int, *, second: list[int] | None = None) -> dict[str, int]:
         """Nothing."""

@@ -78,10 +78,15 @@ def refusals(root: Path = ROOT) -> list[str]:
     version = project(root)["version"]
     status = subprocess.run(["git", "status", "--porcelain"], cwd=root, capture_output=True, text=True, check=True)  # noqa: S607
     reasons = ["the tree has uncommitted changes"] if status.stdout.strip() else []
-    if not notes_of(version, (root / "CHANGELOG.md").read_text()):
+    changelog = (root / "CHANGELOG.md").read_text()
+    sections = len(re.findall(rf"^## {re.escape(version)} - ", changelog, re.MULTILINE))
+    if not notes_of(version, changelog):
         reasons.append(f"CHANGELOG.md has no section `## {version} - DATE` with text")
+    if sections > 1:
+        reasons.append(f"CHANGELOG.md has {sections} sections of {version}")
     if left := [path.name for path in fragments(root)]:
-        reasons.append(f"changes/ still holds {', '.join(left)}: run `towncrier build --version {version}`")
+        first = f"raise the version, since {version} has its notes; then " if sections else ""
+        reasons.append(f"changes/ still holds {len(left)} notes, such as {left[0]}: {first}run `towncrier build`")
     if f"version: {version}\n" not in (root / "CITATION.cff").read_text():
         reasons.append(f"CITATION.cff does not name version {version}")
     return reasons

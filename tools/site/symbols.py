@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -138,8 +139,33 @@ def to_markdown(text: str) -> str:
     return re.sub(r"``(.+?)``", r"`\1`", text)
 
 
+@cache
+def _import_from(path: str, name: str) -> str:
+    """The shortest public module that has a name of an inner one; the inner one, if none has."""
+    what = getattr(importlib.import_module(path), name)
+    public = [f"discreet.{one.module}".rstrip(".") for one in symbols() if one.what is what and one.name == name]
+    return min((module for module in public if importlib.util.find_spec(module)), key=len, default=path)
+
+
+def public_imports(text: str) -> str:
+    """An example whose imports are those that users write: docstrings import from the modules beside them.
+
+    >>> public_imports(">>> from discreet.privacy.promises.measures import GDP, Pure")
+    '>>> from discreet import GDP, Pure'
+    """
+
+    def rewritten(found: re.Match[str]) -> str:
+        names: dict[str, list[str]] = {}
+        for name in found[3].split(", "):
+            names.setdefault(_import_from(found[2], name), []).append(name)
+        return "\n".join(f"{found[1]}from {module} import {', '.join(each)}" for module, each in names.items())
+
+    return re.sub(r"(?m)^( *>>> )from (discreet\.[\w.]+) import (\w+(?:, \w+)*)$", rewritten, text)
+
+
 def prose(text: str) -> str:
     """A docstring as Markdown: examples become blocks, a guarantee stands out."""
+    text = public_imports(text)
     parts = []
     for part in re.split(r"\n\s*\n", text.strip()):
         if part.lstrip().startswith(">>>"):

@@ -1,8 +1,8 @@
-// Dashboards: one question, answered day by day at one price, as bars over time.
+// Dashboards: one query, answered day by day for one privacy cost, as bars over time.
 
 import { at, get, post } from "./api.js";
 import { overTime } from "./charts.js";
-import { complaint, field, h, show } from "./dom.js";
+import { bar, complaint, cost, field, h, show } from "./dom.js";
 
 const WINDOWS = [["1", "each day"], ["7", "last 7 days"], ["30", "last 30 days"], ["0", "totals"]];
 
@@ -32,14 +32,19 @@ function select(options, value, onchange) {
     options.map(([key, label]) => h("option", { value: key, selected: key === value }, label)));
 }
 
-/** The form for a new dashboard: its price is shown before it is paid. */
+/** The form for a new dashboard: its cost is shown before it is charged. */
 function newBoard(dataset, done) {
   const input = (name, more = {}) => h("input", { name, required: true, autocomplete: "off", ...more });
   const fields = {
     name: input("name"), sql: h("textarea", { name: "sql", rows: 3, required: true, spellcheck: "false" }),
-    by: input("by"), horizon: input("horizon", { type: "number", min: 1, value: "365" }),
-    days: h("input", { name: "days", type: "number", min: 1 }), epsilon: input("epsilon", { value: "1" }),
+    by: input("by", { list: "days-of" }), horizon: input("horizon", { type: "number", min: 1, value: "365" }),
+    days: h("input", { name: "days", type: "number", min: 1 }), epsilon: input("epsilon", { value: "1", oninput: () => name() }),
   };
+  const open = h("button", { class: "main", type: "submit" }), days = h("datalist", { id: "days-of" });
+  const name = () => { open.textContent = `Open (spends ${cost({ epsilon: fields.epsilon.value })} once)`; };
+  name();
+  get(at("datasets", dataset)).then(({ tables }) => show(days, [...new Set(Object.values(tables).flatMap((table) => table.columns)
+    .filter((column) => ["date", "timestamp"].includes(column.stored)).map((column) => column.name))].map((column) => h("option", { value: column }))), () => {});
   let method = "best";
   const told = h("div", { "aria-live": "polite" });
   const body = () => ({
@@ -51,15 +56,15 @@ function newBoard(dataset, done) {
     const found = await post(at("datasets", dataset, "boards", fields.name.value, "preview"), body());
     show(told, h("p", {}, `costs ${found.cost} for ${found.horizon} days`),
       h("ul", {}, Object.entries(found.day_errors).map(([column, error]) =>
-        h("li", {}, `${column}: ± ${error.toPrecision(3)} a day, ± ${found.total_errors[column].toPrecision(3)} in all`))));
+        h("li", {}, `${column}: ± ${bar(error)} a day, ± ${bar(found.total_errors[column])} in all`))));
   });
   return h("details", { class: "new-board" }, h("summary", {}, "New dashboard"),
     h("form", { onsubmit: (event) => { event.preventDefault(); attempt(async () => { await post(at("datasets", dataset, "boards", fields.name.value), body()); done(fields.name.value); }); } },
-      field("Name", fields.name), field("Query", fields.sql), field("Column of the day", fields.by),
+      field("Name", fields.name), field("Query", fields.sql), field("Column of the day", fields.by, "a date or a time"), days,
       field("Days that it runs", fields.horizon), field("Days on which one person counts", fields.days, "all, if left out; fewer days, less noise"),
       field("Least error of", select([["best", "totals"], ["values", "single days"]], "best", (value) => { method = value; })),
       field("ε for all days", fields.epsilon),
-      h("button", { class: "plain", type: "button", onclick: preview }, "Preview"), h("button", { class: "main", type: "submit" }, "Open (charged once)"), told));
+      h("button", { class: "plain", type: "button", onclick: preview }, "Preview"), open, told));
 }
 
 async function drawBoard(place, dataset, name, width = "1") {

@@ -19,7 +19,7 @@ export async function tablesView(place, [number]) {
   const rows = h("input", { id: "rows", type: "checkbox", onchange: later });
   const list = h("div", { class: "tables" }), errors = h("div", { class: "errors", "aria-live": "polite" });
   const result = h("section", { class: "card result", "aria-live": "polite" }, h("p", { class: "quiet" }, "Integers that add up at every level and in every table, for one charge."));
-  const publish = h("button", { class: "main", id: "publish", onclick: begin, disabled: true });
+  const publish = h("button", { class: "main", id: "publish", onclick: begin, disabled: true }, "Publish");
   const more = h("button", { class: "plain", id: "more", onclick: () => { tables.push(empty()); draw(); } }, "One more table");
 
   const slot = () => (budgets.find((other) => other.population === here().population).budget.kind === "ZCDP" ? "rho" : "epsilon");
