@@ -100,7 +100,7 @@ class Noised:
     @property
     def event(self) -> Event:
         """What all that is drawn for it costs."""
-        assert not self.common, "common noise is paid for once for all tables"  # noqa: S101
+        assert not self.common, "common noise is charged once for all tables"  # noqa: S101
         chosen = [event for search in self.searches for event in 2 * [search.event]]
         return events.Composed([*chosen, self.noise.event]) if chosen else self.noise.event
 
