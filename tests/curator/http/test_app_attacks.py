@@ -93,7 +93,7 @@ ELSEWHERE = {
     "F2": [
         "test_each_role_gets_what_the_table_allows",
         "test_what_is_not_in_the_table_is_refused_to_everybody",
-        "test_answers_of_others_are_invisible",
+        "test_receipts_of_others_are_invisible_and_shared_answers_are_not",
     ],
     "F3": [
         "test_tokens_are_kept_as_hashes_only",
@@ -120,7 +120,7 @@ ELSEWHERE = {
         "test_what_should_not_happen_says_nothing",
     ],
     "F8": [
-        "test_answers_of_others_are_invisible",
+        "test_receipts_of_others_are_invisible_and_shared_answers_are_not",
     ],
 }
 ROWS = [f"{letter}{i}" for letter, last in (("B", 8), ("D", 13), ("F", 8)) for i in range(1, last + 1)]
