@@ -38,7 +38,7 @@ def test_stored_types() -> None:
         stored = duckdb(threads=1).columns(relation)
     assert stored["d"] == Stored(StoredKind.DECIMAL, 2)
     assert [stored[name].kind.value for name in "abcefghijkm"] == [
-        "integer", "integer", "decimal", "other", "real", "text", "timestamp", "timestamp", "timestamp", "other",
+        "integer", "integer", "decimal", "other", "real", "text", "timestamp", "timestamp", "timestamp", "time",
         "text",
     ]  # fmt: skip
 

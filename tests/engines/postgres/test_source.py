@@ -40,6 +40,7 @@ def test_stored_types_come_from_the_catalogue(fresh_database: str) -> None:
     decimals = {"d": 2, "q": 3, "r": 3, "x": 0}
     expected = {name: Stored(kind) for name, kind in kinds.items()}
     expected |= {name: Stored(StoredKind.DECIMAL, scale) for name, scale in decimals.items()}
+    expected["t"] = Stored(StoredKind.OTHER, element=StoredKind.INTEGER)
     assert postgres(fresh_database).columns("t") == expected
 
 
