@@ -119,7 +119,7 @@ def test_what_it_costs() -> None:
     assert answers[0].event == events.ZCDP("1/2")
     assert IN_COMMON in answers[0].notes
     preview = own.workload(pairs).preview(rho="1/2")[5]
-    assert (preview.cost, preview.shares) == ("rho 1/2", ())
+    assert (preview.cost, preview.shares) == (str(dp.ZCDP("1/2")), ())
     assert preview.error("n") < 1.01 * float(answers[5].to_arrow()["n_error"][0].as_py()) + 1
     several = session(dp.Approx(10, "1e-6"), rule=dp.Rule.BASIC)
     wide = texts(combinations(COLUMNS, 3)) + pairs
