@@ -38,7 +38,7 @@ from discreet.curator.service.config import Config
 from discreet.curator.service.copies.lease import Lease
 from discreet.curator.service.copies.marker import mark
 from discreet.curator.service.copies.place import check_place
-from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
+from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, smallest_of, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
 from discreet.curator.service.job_questions import PublicationQuestion
 from discreet.curator.service.library import SAME, Library, Sameness, check_no_job, read_answer
@@ -272,7 +272,7 @@ class Curator:
             schemas = opened.backend.schemas
             dataset = dataset.knowing({table: tuple(schema.stored) for table, schema in schemas.items()})
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
-            units = self._units(name, dataset, opened)
+            units = self._units(name, population, dataset, opened, decided=decision is not None)
             if units and decision is None:
                 check_units(self.ledger, name, population, units)
             if people is None and budget is not None:
@@ -288,7 +288,9 @@ class Curator:
             keep_units(self.ledger, name, population, units, decided=decision is not None, by=by)
         return done.sequence
 
-    def _units(self, name: str, dataset: declarations.Dataset, opened: OpenDataset) -> set[str]:
+    def _units(
+        self, name: str, population: str, dataset: declarations.Dataset, opened: OpenDataset, *, decided: bool
+    ) -> set[str]:
         """Hashes of some units of a data set, by which they are recognised elsewhere."""
         own = [
             table
@@ -296,7 +298,8 @@ class Curator:
             if table.unit not in (None, EACH_ROW) and "->" not in str(table.unit)
         ]
         places = [(table.at(self.config.data).source, unit_column(table.unit)) for table in own]
-        return set(reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places]))
+        tables = [partial(opened.engine.smallest_hashes, *place, MOST) for place in places]
+        return smallest_of(self.ledger, name, population, tables, decided=decided)
 
     def grid_of(self, name: str) -> Grid:
         """The grid of time on which answers about a data set leave."""

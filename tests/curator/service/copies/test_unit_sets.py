@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from discreet.curator.engine_process.process import Isolated
 from discreet.curator.service import declarations
 from discreet.curator.service.config import read_config
 from discreet.curator.service.copies.unit_sets import KIND, MOST, UnitSet, keep_units
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.people import Role
 from discreet.curator.service.service import Curator
-from discreet.errors import AlreadyProtected
+from discreet.errors import AlreadyProtected, EngineFailed
 from discreet.privacy.promises.measures import Pure
 
 
@@ -120,3 +121,22 @@ def test_samples_are_compared_where_both_are_whole() -> None:
     assert whole.shared(part) == part.shared(whole) == 100
     assert whole.shared(UnitSet({"x": 0, "y": 3}, 0)) == 0
     assert whole.shared(UnitSet({}, 0)) == 0
+
+
+@pytest.mark.slow
+def test_people_who_cannot_be_compared_take_a_decision(
+    curator: Curator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails if an engine that fails opens a second budget for the same people."""
+
+    def fail(*_: object) -> list[str]:
+        raise EngineFailed
+
+    monkeypatch.setattr(Isolated, "smallest_hashes", fail)
+    rows("again.csv.gz", tmp_path, range(999))
+    before = curator.ledger.head
+    with pytest.raises(AlreadyProtected, match=r"'again' could not be compared.*try again, or give a decision"):
+        register(curator, "again", "again.csv.gz", "others")
+    assert curator.ledger.head == before, "nothing was recorded"
+    register(curator, "again", "again.csv.gz", "visits")  # the budget that they have
+    register(curator, "second", "again.csv.gz", "others", decision="a second study, agreed to")

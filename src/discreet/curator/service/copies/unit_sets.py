@@ -1,9 +1,10 @@
 """Fingerprints of unit sets: whether a new data set is about people who have a budget already.
 
 Promise: when a data set is registered under a population, its units are compared with those of every data set under
-another population; if at least half of the units of either are those of the other, that takes the owner's recorded
-decision (AlreadyProtected without one, and nothing is recorded). So the same people in another encoding (gzip, CSV, a
-column or a row less) or on another server are noticed, which marks of files cannot recognise.
+another population; if at least half of the units of either are those of the other, or if they cannot be compared, that
+takes the owner's recorded decision (AlreadyProtected without one, and nothing is recorded). So the same people in
+another encoding (gzip, CSV, a column or a row less) or on another server are noticed, which marks of files cannot
+recognise.
 What is kept are at most ``MOST`` units of a data set, each as a hash under the ledger's key: nobody without the key
 file can test a guess, and only the owner reads it. No question and no price depends on it.
 What it cannot see: units that are written differently (1 and "0001", names and numbers), a ledger whose key was
@@ -119,13 +120,24 @@ def unit_cautions(state: State) -> list[str]:
     ]
 
 
-def reported(dataset: str, tables: Iterable[Callable[[], list[str]]]) -> list[str]:
-    """The hashes that an engine finds in each table; none if it cannot, which is reported in the log."""
+def smallest_of(
+    ledger: Ledger, dataset: str, population: str, tables: Iterable[Callable[[], list[str]]], *, decided: bool
+) -> set[str]:
+    """The hashes that an engine finds in each table.
+
+    If it cannot, nothing is known of these people: AlreadyProtected where others have a budget, unless the owner
+    decided, so that no failing engine opens a second one.
+    """
     try:
-        return [digest for hashes in tables for digest in hashes()]
+        return {digest for hashes in tables for digest in hashes()}
     except DiscreetError as error:
         log.error("the units of %s were not compared with those of others: %s", dataset, type(error).__name__)
-        return []
+        if not decided and any(other.population != population for other in ledger.look().datasets.values()):
+            raise AlreadyProtected(
+                f"the units of {dataset!r} could not be compared with those of other data sets, so they may have a "
+                "budget already: try again, or give a decision that says why they have one of their own"
+            ) from None
+        return set()
 
 
 def _latest(state: State, key: str) -> dict[str, UnitSet]:
