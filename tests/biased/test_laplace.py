@@ -130,7 +130,7 @@ def test_event_price_and_story(mechanism: BiasedLaplace) -> None:
     assert mechanism.event == events.Biased(1)
     answer = mechanism.release(42)
     assert (answer.event, answer.cost) == (events.Biased(1), "epsilon 1")
-    assert "gamma 1/10" in answer.explain()
+    assert "gamma 0.1" in answer.explain()
     assert answer.error_at("0.95") == mechanism.error_at("0.95")
 
 

@@ -29,7 +29,7 @@ def test_every_value_and_its_error() -> None:
     assert read(write_parquet(["m"], [[1], ["x"]], {})) == [{"m": "1"}, {"m": "x"}]
 
 
-def test_a_stored_answer_is_downloaded_by_whoever_paid_for_it(town: Town) -> None:
+def test_a_stored_answer_is_downloaded_by_all_who_may_ask(town: Town) -> None:
     answer = town.ask(COUNT).json()
     path = f"/api/answers/{answer['number']}/parquet"
     reply = town.get(path, town.ann)
@@ -39,4 +39,5 @@ def test_a_stored_answer_is_downloaded_by_whoever_paid_for_it(town: Town) -> Non
     assert [row["n_error"] for row in found] == answer["answer"]["errors"]["n"]
     assert town.get(path, town.owner).content == reply.content
     assert town.get(f"{path}?part=2", town.ann).status_code == 404
-    assert town.get(path, town.bob).status_code == 404
+    assert town.get(path, town.bob).content == reply.content
+    assert town.get(path, "discreet_0_nobody").status_code == 401

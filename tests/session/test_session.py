@@ -73,8 +73,9 @@ def test_the_budget_counts_down_exactly_and_then_refuses() -> None:
 def test_an_error_that_depends_on_the_values_has_no_price(what: str) -> None:
     opened = session()
     query = opened.sql(f"SELECT {what} AS x, COUNT(*) AS n FROM visits")
-    assert "spread evenly" in str(query.preview(epsilon=1)).splitlines()[1]
-    assert "spread evenly" not in str(query.preview(epsilon=1)).splitlines()[2]
+    _, _, first, second, *_ = str(query.preview(epsilon=1)).splitlines()
+    assert "spread evenly" in first
+    assert "spread evenly" not in second
     before = opened.remaining
     for wanted in (5, {"x": 5}):
         with pytest.raises(BadParameter, match="depends on how the values lie"):

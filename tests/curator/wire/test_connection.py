@@ -18,7 +18,7 @@ from tests.helpers.curator.town import COUNT, Town, charges
 from tests.helpers.curator.wire import about
 
 pytestmark = pytest.mark.slow
-PRICED = f"/* epsilon=100 */ {COUNT}"
+PRICED = f"/* epsilon=100, fresh=on */ {COUNT}"
 
 
 def test_a_failed_batch_charges_nothing_that_follows(served: tuple[Town, str], port: int) -> None:

@@ -55,8 +55,9 @@ def tells(longer: float, epsilon: Fraction) -> bool:
 def halves_taken(longer: Sequence[int], edges: Sequence[int], step: int) -> int:
     """Twice what a clip at a step takes, units counted with the middle of their class, the farthest with its end.
 
-    >>> halves_taken([9, 5, 3, 1, 1, 0], [1, 2, 3, 4, 5, 6], 0)  # 4 units of 2, 2 of 3, 2 of 4, and one of at least 5
-    36
+    >>> longer = [9, 5, 3, 1, 1, 1, 1, 1, 1]  # 4 units of 2, 2 of 3, 2 of 4, and one of at least 10
+    >>> halves_taken(longer, range(1, 10), 0)
+    44
     """
     clip, last = edges[step], step + FURTHER
     classes = range(step, last)
