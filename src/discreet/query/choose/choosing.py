@@ -410,8 +410,11 @@ def histograms_of_values(plan: Choosing, place: int) -> dict[object, tuple[Prepa
 
 
 def _wider(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
-    """Bounds of a mean whose units are clipped: the few values beyond those that stand out need not be cut, too."""
-    return min(_WIDER * low, Fraction(0)), max(_WIDER * high, Fraction(0))
+    """Bounds of a mean whose units are clipped: the few values beyond those that stand out need not be cut, too, on
+    either side. Its noise is that of the clip, however wide they are.
+    """
+    reach = _WIDER * max(-low, high)
+    return -reach, reach
 
 
 def _draw_once(kept: Kept, key: object, question: Prepared, allowance: Allowance, draw: Draw) -> None:
