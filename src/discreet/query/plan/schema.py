@@ -107,7 +107,8 @@ def bounds(low: ExactNumber | date, high: ExactNumber | date | None = None, *, n
     ``bounds("never")``: no query may choose anything by the values of this column, so sums, means and groups of it are
     refused, before anything is charged; it may stand in conditions, and ``COUNT`` counts it.
     ``nullable=False`` says that every row has a value: a NULL is then read as the value between the bounds that is
-    nearest to 0 (the first day or time), in every aggregate.
+    nearest to 0 (the first day or time), in every aggregate. Without two bounds there is no such value, and it is left
+    out as others are.
 
     >>> bounds(0, 5_000).high
     Fraction(5000, 1)
