@@ -199,3 +199,17 @@ def test_status_words_and_charge_are_the_same_on_neighbouring_data(tmp_path: Pat
 def test_no_telemetry_whatever_the_environment_says(town: Town) -> None:
     native = getattr(town.http.app, "_native_telemetry", None)
     assert native is None or not native.enabled()
+
+
+def test_a_text_may_state_its_own_cost(town: Town) -> None:
+    """BigQuery's clause: what it costs and bounds; with a cost beside it, it is refused, and nothing is charged."""
+    clause = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon = 0.25, max_groups_contributed = 1) city, COUNT(*) AS n "
+    text = f"{clause}FROM people GROUP BY city"
+    before = charges(town)
+    assert town.preview(text).json()["cost"] == "epsilon 0.25, delta 0"
+    refused = town.ask(text, epsilon="1")
+    assert (refused.status_code, charges(town)) == (422, before)
+    assert "the text states the cost" in refused.json()["error"]["message"]
+    reply = town.post("/api/datasets/town/questions", {"sql": text}, town.ann)
+    assert (reply.status_code, charges(town)) == (200, before + 1)
+    assert reply.json()["price"]["epsilon"] == "1/4"

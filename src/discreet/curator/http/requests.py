@@ -15,7 +15,9 @@ from discreet.curator.service.questions import (
     SqlQuestion,
     WorkloadQuestion,
 )
+from discreet.errors import BadParameter
 from discreet.query.answer.suggest import SURE
+from discreet.query.front.sql.privacy_clause import take_privacy_clause
 from discreet.session.price import Price
 from discreet.synthetic.hierarchical.plan import publication
 
@@ -90,7 +92,10 @@ def _kept(error: Target) -> str | dict[str, str]:
 
 
 class Question(Priced):
-    """A question in SQL, and either a price (epsilon or rho) or an error that the answer must keep."""
+    """A question in SQL, and either a price (epsilon or rho) or an error that the answer must keep.
+
+    The text may state its price, as BigQuery spells that: then there is no other.
+    """
 
     sql: Text
     dialect: Name | None = None
@@ -98,8 +103,15 @@ class Question(Priced):
 
     def question(self, rows: int | None = None) -> SqlQuestion:
         """What is asked."""
-        kept = None if self.error is None else _kept(self.error)
-        return SqlQuestion(sql=self.sql, price=replace(self.price(), error=kept), rows=rows, dialect=self.dialect)
+        price = replace(self.price(), error=None if self.error is None else _kept(self.error))
+        clause = take_privacy_clause(self.sql)[1]
+        if clause is not None and (clause.epsilon, clause.delta) != (None, None):
+            if (price.epsilon, price.delta, price.rho, price.error) != (None, None, None, None):
+                raise BadParameter(
+                    "epsilon", price.epsilon, "must be left out: the text states the cost in OPTIONS(...)"
+                )
+            price = replace(price, epsilon=clause.epsilon, delta=clause.delta)
+        return SqlQuestion(sql=self.sql, price=price, rows=rows, dialect=self.dialect)
 
 
 class DerivedIn(In):
