@@ -47,6 +47,11 @@ def says(browser: Browser, css: str, text: str) -> None:
     browser.wait(lambda _: text in read(browser, css), f"{css} does not say {text!r}")
 
 
+def saved(file: Path) -> None:
+    """A browser makes an empty file first."""
+    until(lambda: file.exists() and file.stat().st_size > 0, what=f"saved: {file.name}")
+
+
 def changes(browser: Browser, css: str, before: str) -> None:
     browser.wait(lambda _: read(browser, css) not in ("", before), f"{css} still says {before!r}")
 
@@ -510,24 +515,24 @@ def test_what_is_saved_is_genuine(
     for what, check in (("card", verify_card), ("receipt", verify_receipt)):
         browser.click(f"#{what}")
         file = tmp_path / f"{what}-{said['number']}.json"
-        until(file.exists, what=f"saved: {file.name}")
+        saved(file)
         assert file.read_text() == said[what]
         check(file.read_text(), key)
     browser.click(".csv")
     file = tmp_path / f"answer-{said['number']}.csv-metadata.json"
-    until(file.exists, what="saved: what the CSV file is about")
+    saved(file)
     assert json.loads(file.read_text())["spent"] == said["answer"]["cost"]
-    assert file.with_name(f"answer-{said['number']}.csv").exists()
+    saved(file.with_name(f"answer-{said['number']}.csv"))
     browser.click("#notebook")
     file = tmp_path / f"answer-{said['number']}.ipynb"
-    until(file.exists, what="saved: the notebook")
+    saved(file)
     text, code = (cell["source"] for cell in json.loads(file.read_text())["cells"])
     assert "SELECT COUNT(*) AS n FROM people WHERE pay > 3" in "".join(text)
     assert town.ann not in file.read_text()
     browser.click("nav a[href='#ask']")
     browser.click("#script")
     script = tmp_path / "query.py"
-    until(script.exists, what="saved: the script")
+    saved(script)
     assert town.ann not in script.read_text()
     browser.click("nav a[href='#verify']")
     for what in ("card", "receipt"):
