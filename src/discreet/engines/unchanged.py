@@ -45,5 +45,5 @@ def source_identity(source: object) -> object:
     try:
         stats = [(os.fspath(path), os.stat(path)) for path in paths]
     except (OSError, TypeError, ValueError):
-        return object()  # a table of a server, a glob: nobody knows whether it is the same
+        return object()  # a table of a server, a glob: there is no telling whether it is the same
     return tuple((path, stat.st_ino, stat.st_size, stat.st_mtime_ns) for path, stat in stats)

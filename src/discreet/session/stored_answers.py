@@ -101,7 +101,7 @@ class _PastRelease:
 
     @property
     def stored(self) -> StoredAnswer:
-        """The same for whoever looks."""
+        """The same as a list shows it."""
         return StoredAnswer(self.number, self.time, self.text(), self.answer.cost, answer=self.answer)
 
 
@@ -124,7 +124,7 @@ class Shelf:
         return None
 
     def keep(self, request: ReleaseRequest, text: Callable[[], str], answer: TableAnswer) -> None:
-        """Remember an answer; its text is written when somebody looks."""
+        """Remember an answer; its text is written when it is listed."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         with self._lock:
             self._many += 1

@@ -84,7 +84,7 @@ def _found(curator: Curator, caller: Caller, dataset: str, name: str) -> tuple[B
 def advance(
     curator: Curator, caller: Caller, dataset: str, name: str, day: str, *, began: float | None = None
 ) -> BoardDay:
-    """Read one more day and release it. It is kept on the grid of time: whoever looks sees it no sooner."""
+    """Read one more day and release it. It is kept on the grid of time: it cannot be seen sooner."""
     board, record = _found(curator, caller, dataset, name)
     registered, _ = curator.dataset(caller, dataset)
     with ExitStack() as held:

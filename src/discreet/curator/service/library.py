@@ -127,13 +127,13 @@ class Library:
 
     @staticmethod
     def shares(charge: Charge, dataset: Dataset) -> bool:
-        """Whether whoever may ask about the data set may see this answer, by whomever it was paid for."""
+        """Whether all who may ask about the data set may see this answer, whichever analyst paid for it."""
         record = charge.record
         is_shared = Sameness.read(record.parameters) is not None and record.population == dataset.population
         return is_shared and charge.answer is not None and not dataset.about.get("answers_apart")
 
     def _of(self, dataset: Dataset, analyst: str | None) -> list[_KnownCharge]:
-        """What somebody may see of a data set about which they may ask."""
+        """What an analyst may see of a data set about which they may ask."""
         self._catch_up()
         every = list(self._charges.get(dataset.name, ()))
         if analyst is None or not dataset.about.get("answers_apart"):

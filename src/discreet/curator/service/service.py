@@ -335,7 +335,7 @@ class Curator:
         return [{**shown, "earlier": earlier} for shown in made.shown]
 
     def _earlier(self, caller: Caller, dataset: Dataset, made: MadePreview, data: str | None) -> dict[str, Any] | None:
-        """The answer that whoever previews this would get for nothing, if there is one."""
+        """The answer that releasing this would give for nothing, if there is one."""
         charge = None
         if data is not None:
             with suppress(LedgerMismatch):  # asking it says so

@@ -4,7 +4,7 @@ The language is that of ``patterns.py``. Engines differ where a text can be read
 alternative, greedy or not) and in how long they try. So a pattern is taken only if there is one way to read any text,
 known from the next character: what repeats or is optional has no character in common with what may follow it, and
 alternatives have different first characters. It must not match the empty text, and it must be found in one pass: where
-it can start inside of a repetition that may end in vain, a begin is looked for outside of it.
+it can start inside of a repetition that may end without a match, a begin is looked for outside of it.
 
 Promise: an engine sees no character of the pattern as it was written, but the normal form that ``_written`` makes:
 characters, sets, counts, groups, ^ and $, which mean the same to RE2, PostgreSQL, Java and Python.
@@ -78,10 +78,10 @@ class PatternParts:
         return f"{'^' * self.begins}{text}{'$' * self.ends}"
 
     def _lead(self) -> One | None:
-        """The repeated character that it begins with, where a search could begin at each of them in vain."""
+        """The repeated character that it begins with, where a search could begin at each of them without a match."""
         if self.begins:
             return None
-        first, endless = list(_first(self.ways.ways)), list(_endless_in_vain(self.ways, self.ends))
+        first, endless = list(_first(self.ways.ways)), list(_endless_unmatched(self.ways, self.ends))
         if not any(_meet(part, other) for part in first for other in endless):
             return None
         head: PatternPart = self.ways
@@ -99,7 +99,7 @@ _NEW = re.compile(r"\\(\d)|(\\\\|[^\\]+)")
 
 
 class KeptGroups:
-    """KeptGroups the groups of a pattern as they open, and tells which are kept: 0 is all of it."""
+    """Counts the groups of a pattern as they open, and tells which are kept: 0 is all of it."""
 
     def __init__(self, kept: Sequence[int]) -> None:
         self.kept, self._count = kept, 0
@@ -237,19 +237,19 @@ def _first(ways: Sequence[Sequence[PatternPart]]) -> Iterator[One]:
                 break
 
 
-def _endless_in_vain(part: PatternPart, fails: bool) -> Iterator[One]:
+def _endless_unmatched(part: PatternPart, fails: bool) -> Iterator[One]:
     """What it repeats without end before something that may not come."""
     match part:
         case RepeatedPart(One() as inner, _, None) if fails and inner != ANY:  # the end comes after any text
             yield inner
         case RepeatedPart(PatternGroup() as inner, _, _):
-            yield from _endless_in_vain(inner, fails=True)
+            yield from _endless_unmatched(inner, fails=True)
         case PatternGroup(ways):
             for way in ways:
-                vain = fails
+                fails_here = fails
                 for inside in reversed(way):
-                    yield from _endless_in_vain(inside, vain)
-                    vain = vain or not _part_can_be_empty(inside)
+                    yield from _endless_unmatched(inside, fails_here)
+                    fails_here = fails_here or not _part_can_be_empty(inside)
 
 
 def _meet(chars: One, other: One) -> bool:
