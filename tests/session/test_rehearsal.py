@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
@@ -23,6 +23,8 @@ ORDERS: dict[str, list[Any]] = {
     "pieces": [1, 2, 3],
     "day": [date(2025, 1, 1), date(2025, 2, 1), None],
     "at": [datetime(2025, 1, 1, 3), datetime(2025, 1, 2, 3), None],
+    "open": [time(9), time(17, 30), None],
+    "tags": [["new"], ["old", "new"], None],
     "paid": [True, False, None],
     "blob": [b"x", b"y", b"z"],
 }
@@ -36,6 +38,7 @@ def session(orders: dict[str, list[Any]]) -> dp.Session:
         "county": dp.keys(["a1", "a2", "b1"]),
         "price": dp.bounds("0.5", "99.5"),
         "pieces": dp.bounds(1, 9),
+        "tags": dp.keys(["new", "old"]),
         "day": dp.bounds("2025-01-01", "2025-12-31"),
     }
     kept = dp.table(pa.table(orders), unit="buyer", columns=columns, max_rows=4, key_sets=[PLACES])
@@ -49,6 +52,7 @@ QUERIES = [
     "SELECT region, COUNT(*) AS n, SUM(price) AS s, AVG(pieces) AS m FROM orders GROUP BY region",
     "SELECT zone, COUNT(*) AS n FROM orders JOIN regions USING (region) GROUP BY zone",
     "SELECT state, SUM(kilos) AS k FROM lines JOIN orders ON order_id = id GROUP BY state",
+    "SELECT tag, COUNT(*) AS n FROM orders, UNNEST(tags) AS t(tag) WHERE open > '08:00' GROUP BY tag",
     "SELECT MIN(day) AS first, MEDIAN(price) AS middle FROM orders WHERE paid",
 ]
 

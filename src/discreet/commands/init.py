@@ -172,6 +172,10 @@ def _column(name: str, stored: Stored) -> str:
             return f'{column} {{bounds = ["2025-01-01", "2025-12-31"]}}    # dates'
         case StoredKind.TIMESTAMP:
             return f'{column} {{bounds = ["2025-01-01", "2025-12-31"]}}    # times; to the end of the last day'
+        case StoredKind.TIME:
+            return f"# {_key(name)}: times of day, nothing to declare"
+        case _ if stored.element is not None:
+            return f'{column} {{keys = ["...", "..."]}}    # lists, for UNNEST: a public list of their elements'
         case StoredKind.BOOLEAN:
             return f"# {_key(name)}: true or false, nothing to declare"
         case _:

@@ -16,7 +16,7 @@ from discreet.exact import number
 from discreet.query.answer.serialize import plain
 from discreet.query.plan.key_sets import Hierarchy
 from discreet.query.plan.schema import AUTO, NEVER, Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
-from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp, Value
+from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, TimeOfDay, Timestamp, Value
 
 MOST_KEYS = 1000
 """Keys of one column that are sent; of longer lists, how many more there are."""
@@ -70,6 +70,8 @@ def _bounds(declared: Declared) -> list[str] | str | None:
 
 def _kind(kind: Kind) -> tuple[str, str | None, str | None]:
     match kind:
+        case TimeOfDay():
+            return "time", None, None
         case Number(low=low, high=high) if max(abs(low), abs(high)) < 1 << 61:
             a, b = kind.ends
             return "number", _decimal(a), _decimal(b)

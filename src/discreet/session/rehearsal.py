@@ -16,19 +16,13 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.engines.memory.source import arrow_of
 from discreet.exact import integer
 from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Stored, StoredKind, Table
 
 ROWS_OF_A_UNIT = 3
 _FIRST_DAY = date(2024, 1, 1)
-_ARROW = {
-    StoredKind.INTEGER: pa.int64(),
-    StoredKind.REAL: pa.float64(),
-    StoredKind.TEXT: pa.string(),
-    StoredKind.BOOLEAN: pa.bool_(),
-    StoredKind.DATE: pa.date32(),
-    StoredKind.TIMESTAMP: pa.timestamp("us"),
-}
+_MOST_ELEMENTS = 4
 
 
 def made_up(schemas: Mapping[str, Schema], rows: int) -> dict[str, Table]:
@@ -44,7 +38,8 @@ def made_up(schemas: Mapping[str, Schema], rows: int) -> dict[str, Table]:
         sets = {column: some for some in own.key_sets for column in some.columns}
         columns = {}
         for column, how in schema.stored.items():
-            if how.kind is StoredKind.OTHER:
+            kind = arrow_of(how)
+            if kind is None:
                 continue
             declared = own.columns.get(column, Declared())
             if (name, column) in led_to or column == own.unit not in (None, EACH_ROW):
@@ -58,7 +53,7 @@ def made_up(schemas: Mapping[str, Schema], rows: int) -> dict[str, Table]:
                 ]
             else:
                 values = [_value(f"{name}.{column} {i}", how, declared) for i in range(many)]
-            columns[column] = pa.array(values, _arrow(how))
+            columns[column] = pa.array(values, kind)
         tables[name] = replace(own, source=pa.table(columns), public_totals=())
     return tables
 
@@ -69,7 +64,9 @@ def _name(number: int, how: Stored) -> Any:
 
 
 def _value(place: str, how: Stored, declared: Declared) -> Any:
-    """A value between the bounds, or one of the keys; somewhere usual, where nothing is declared."""
+    """A value between the bounds, or one of the keys; somewhere usual, where nothing is declared. Or a list of such."""
+    if how.element is not None:
+        return [_value(f"{place} {i}", Stored(how.element), declared) for i in range(_drawn(place, _MOST_ELEMENTS))]
     if declared.keys:
         return declared.keys[_drawn(place, len(declared.keys))]
     share = Fraction(_drawn(place, 1 << 32), 1 << 32)
@@ -78,6 +75,8 @@ def _value(place: str, how: Stored, declared: Declared) -> Any:
             return share < Fraction(1, 2)
         case StoredKind.TEXT:
             return "abcdefgh"[_drawn(place, 8)]
+        case StoredKind.TIME:
+            return (datetime.min + timedelta(seconds=int(share * 86_400))).time()
         case StoredKind.DATE | StoredKind.TIMESTAMP:
             return _moment(share, how.kind, declared)
     low, high = declared.low, declared.high
@@ -95,10 +94,6 @@ def _moment(share: Fraction, kind: StoredKind, declared: Declared) -> date:
     last = datetime.combine(high, datetime.min.time()) if not isinstance(high, datetime) else high
     moment = first + timedelta(seconds=int(share * int((last - first).total_seconds())))
     return moment if kind is StoredKind.TIMESTAMP else moment.date()
-
-
-def _arrow(how: Stored) -> pa.DataType:
-    return pa.decimal128(38, how.scale) if how.kind is StoredKind.DECIMAL else _ARROW[how.kind]
 
 
 def _drawn(place: str, many: int) -> int:

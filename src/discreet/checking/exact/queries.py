@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.checking.exact.report import Counterexample, Report
+from discreet.engines.memory.source import arrow_of
 from discreet.errors import BadData, EngineFailed
 from discreet.exact import Number
 from discreet.mechanisms.additive.gaussian import Gaussian
@@ -49,16 +50,6 @@ _EDGE = (1 << 63) - 1
 _WHOLE = 1 << 53
 _NOBODY = (None, float("nan"), float("inf"), -float("inf"), 0.5, float(_WHOLE), -1e300)
 """What a unit of floats may hold in a row that belongs to nobody."""
-_ARROW: dict[StoredKind, Any] = {
-    StoredKind.INTEGER: pa.int64(),
-    StoredKind.REAL: pa.float64(),
-    StoredKind.TEXT: pa.string(),
-    StoredKind.BOOLEAN: pa.bool_(),
-    StoredKind.DATE: pa.date32(),
-    StoredKind.TIME: pa.time64("us"),
-    StoredKind.TIMESTAMP: pa.timestamp("us"),
-}
-
 _CHOICES = 3
 """Of a query that chooses, how many choices are tried."""
 Row = dict[str, Any]
@@ -444,15 +435,14 @@ def _near(declared: Declared, cell: Number) -> list[Fraction]:
 
 def as_arrow(schema: Schema, rows: Sequence[Row]) -> pa.Table:
     """Made-up rows as an Arrow table of the stored types."""
-    columns = {}
-    for name, stored in schema.stored.items():
-        if stored.element is not None:
-            columns[name] = pa.array([row[name] for row in rows], type=pa.list_(_ARROW[stored.element]))
-        if stored.kind is StoredKind.OTHER:
-            continue
-        kind = pa.decimal128(38, stored.scale) if stored.kind is StoredKind.DECIMAL else _ARROW[stored.kind]
-        columns[name] = pa.array([row[name] for row in rows], type=kind, from_pandas=False)
-    return pa.table(columns)
+    kinds = {name: arrow_of(stored) for name, stored in schema.stored.items()}
+    return pa.table(
+        {
+            name: pa.array([row[name] for row in rows], type=kind, from_pandas=False)
+            for name, kind in kinds.items()
+            if kind is not None
+        }
+    )
 
 
 # --- a smaller counterexample ---------------------------------------------------------------------------------------

@@ -129,7 +129,7 @@ export function builder(schema, chosen) {
 
   const moment = (column) => (column.kind === "date" ? { type: "date" } : { inputmode: "decimal" });
   const mayGroup = (column) => !column.unit && (groupable(column) || (summable(column) && column.low !== null) || column.kind === "date");
-  const mayFilter = (column) => !column.unit && (column.keys || ["boolean", "number", "real", "date", "timestamp", "text"].includes(column.kind));
+  const mayFilter = (column) => !column.unit && (column.keys || ["boolean", "number", "real", "date", "timestamp", "time", "text"].includes(column.kind));
   const startBy = (column) => (column.keys ? "" : column.kind === "date" ? "month" : summable(column) && column.low !== null ? String(Number(((column.high - column.low) / 10).toPrecision(1)) || 1) : "");
   const start = (name, column) => ({ column: name, low: undefined, high: undefined, values: column.keys ? [column.keys[0]] : column.kind === "boolean" ? [true] : column.kind === "text" ? [""] : undefined });
 

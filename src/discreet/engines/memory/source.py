@@ -136,6 +136,30 @@ def _of_arrow(kind: pa.DataType) -> Stored:
     return Stored(next((stored for fits, stored in tests if fits(kind)), StoredKind.OTHER), type=str(kind))
 
 
+def arrow_of(stored: Stored) -> pa.DataType | None:
+    """An Arrow type that is read as this; None if there is none.
+
+    >>> arrow_of(Stored(StoredKind.OTHER, element=StoredKind.TEXT)), arrow_of(Stored(StoredKind.OTHER))
+    (ListType(list<item: string>), None)
+    """
+    import pyarrow as pa
+
+    if stored.kind is StoredKind.DECIMAL:
+        return pa.decimal128(38, stored.scale)
+    if stored.element is not None:
+        return pa.list_(arrow_of(Stored(stored.element)))
+    types = {
+        StoredKind.INTEGER: pa.int64(),
+        StoredKind.REAL: pa.float64(),
+        StoredKind.TEXT: pa.string(),
+        StoredKind.BOOLEAN: pa.bool_(),
+        StoredKind.DATE: pa.date32(),
+        StoredKind.TIME: pa.time64("us"),
+        StoredKind.TIMESTAMP: pa.timestamp("us"),
+    }
+    return types.get(stored.kind)
+
+
 def _arrow_values(column: pa.ChunkedArray) -> list[Any]:
     import pyarrow as pa
 
